@@ -50,7 +50,7 @@ pub(crate) struct Arguments {
     #[arg(long = "storage-option", global = true, value_name = "KEY=VALUE", help_heading = "Object stores")]
     pub(crate) storage_options: Vec<StorageOption>,
 
-    /// Keep what is read by URL in this local folder, for later commands; one process at a time [default size: 1GiB]
+    /// Keep what is read by URL in this local folder, for later commands [default size: 1GiB]
     #[arg(long, global = true, value_name = "DIR[:SIZE]", help_heading = "Object stores")]
     pub(crate) cache: Option<CacheArgument>,
 

@@ -54,7 +54,7 @@ mod opened {
     static BYPASSED: AtomicBool = AtomicBool::new(false);
     static HAS_FAILED: AtomicBool = AtomicBool::new(false);
 
-    /// The cache of the command line, opened with the first URL: other commands must not wait for its lock.
+    /// The cache of the command line, opened with the first URL: of commands that run at once, the first one writes it.
     #[derive(Clone, Debug)]
     pub(crate) struct OpenedCache(pub(crate) Option<CacheArgument>);
 

@@ -8,7 +8,8 @@
 //! ```
 //!
 //! A page is written before its entry, in place, and nothing is synced. The checksum of an entry covers the page, the
-//! object and the number of the page, so whatever a kill, a crash or a full disk leaves half written is a miss.
+//! object and the number of the page, so whatever a kill, a crash or a full disk leaves half written is a miss. So is
+//! what another process is writing: one process at a time writes, the one that holds the lock, and others only read.
 //!
 //! The object is known by a hash of 128 bits of its URL, endpoint, length and ETag (where there is none, time of
 //! modification). So a page of an object that was replaced is never found by a reader of the new one.
@@ -42,6 +43,10 @@ const LARGE_READ_SHARE: u64 = 4;
 const PAGES: &str = "ogive-cache.pages";
 const SLOTS: &str = "ogive-cache.slots";
 const LOCK: &str = "ogive-cache.lock";
+
+/// Permissions of the files and of a folder that is made for them: they have copies of the data.
+const FILE_MODE: u32 = 0o600;
+const FOLDER_MODE: u32 = 0o700;
 
 /// The header of the entries: magic, version, size of a page, checksum.
 const HEADER_BYTES: u64 = 4096;
@@ -231,6 +236,12 @@ impl LocalCache {
         let cache = Arc::clone(&self.cache);
         _ = spawn_blocking(move || cache.put(object, first, &bytes)).await;
     }
+
+    /// Drops all pages of an object.
+    pub(crate) async fn forget(&self, object: CachedObject) {
+        let cache = Arc::clone(&self.cache);
+        _ = spawn_blocking(move || cache.forget(object)).await;
+    }
 }
 
 /// Whether reads for this purpose use a cache: those that are made once would only replace others.
@@ -256,8 +267,11 @@ pub struct DiskCacheCounts {
     pub failure: Option<String>,
 }
 
-/// A cache of objects on the local disk, for one process at a time, which survives restarts and kills. See
+/// A cache of objects on the local disk, which survives restarts and kills. See
 /// [`ObjectOptions::cache`](crate::ObjectOptions::cache).
+///
+/// Any number of processes may have it open. The first one adds what it reads; the others find what was there when they
+/// opened it, and add nothing. Its files are for their owner alone.
 ///
 /// Blocks, filters and values are kept in pages of 64 KiB, each with a checksum, and found by URL, length and ETag of
 /// the object. What `verify` walks over, logs, and inputs of `build` are read from the store. A cache never makes a
@@ -271,7 +285,8 @@ pub struct DiskCache {
     hits: AtomicU64,
     misses: AtomicU64,
     written: AtomicU64,
-    _lock: Box<dyn FileLock>,
+    /// Held by the one that writes.
+    lock: Option<Box<dyn FileLock>>,
 }
 
 impl fmt::Debug for DiskCache {
@@ -285,11 +300,17 @@ impl DiskCache {
     /// smaller size than before, what lies beyond is dropped.
     ///
     /// # Errors
-    /// [`Cause::Locked`] while another process, or another cache of this process, has it open;
     /// [`Cause::Input`] for a size below 1 MiB; storage errors.
     pub fn open(folder: &Path, size_bytes: u64) -> Result<Arc<Self>> {
+        let is_new = LocalStorage::names(folder).is_err();
         LocalStorage::create_folder(folder)?;
-        Self::open_in(&LocalStorage::new(folder), size_bytes)
+        if is_new {
+            keep_private(folder, FOLDER_MODE);
+        }
+        let cache = Self::open_in(&LocalStorage::new(folder), size_bytes)?;
+        // If they are new, they have no data yet.
+        [PAGES, SLOTS, LOCK].iter().for_each(|name| keep_private(&folder.join(name), FILE_MODE));
+        Ok(cache)
     }
 
     /// As [`Self::open`], in a storage whose files can be updated in place.
@@ -304,20 +325,17 @@ impl DiskCache {
         }
         let capacity = (size_bytes - HEADER_BYTES) / (PAGE_BYTES + ENTRY_BYTES);
         let capacity = capacity.min(u32::MAX.into()) as usize;
-        let lock = storage.lock(LOCK)?;
-        let (slots, pages) = (open_or_create(storage, SLOTS)?, open_or_create(storage, PAGES)?);
-        let state = if has_header(&*slots)? {
-            load(&*slots, capacity)?
-        } else {
-            slots.set_len(0)?;
-            slots.write_at(0, &header(), Purpose::Open)?;
-            State::default()
+        let lock = match storage.lock(LOCK) {
+            Err(Error { cause: Cause::Locked { .. }, .. }) => None,
+            lock => Some(lock?),
         };
-        let most = |per_slot: u64| per_slot * capacity as u64;
-        for (file, most_bytes) in [(&slots, HEADER_BYTES + most(ENTRY_BYTES)), (&pages, most(PAGE_BYTES))] {
-            if file.len() > most_bytes {
-                file.set_len(most_bytes)?;
-            }
+        let (slots, pages) = (open_or_create(storage, SLOTS)?, open_or_create(storage, PAGES)?);
+        let state = match has_header(&*slots)? {
+            true => load(&*slots, capacity)?,
+            false => State::default(),
+        };
+        if lock.is_some() {
+            prepare(&*slots, &*pages, capacity)?;
         }
         let folder = storage.path(PAGES).parent().map(Path::to_owned).unwrap_or_default();
         Ok(Arc::new(Self {
@@ -329,7 +347,7 @@ impl DiskCache {
             hits: AtomicU64::new(0),
             misses: AtomicU64::new(0),
             written: AtomicU64::new(0),
-            _lock: lock,
+            lock,
         }))
     }
 
@@ -390,7 +408,7 @@ impl DiskCache {
     fn put_page(&self, key: PageKey, page: &[u8]) {
         let place = {
             let mut state = self.state();
-            if state.failure.is_some() || state.places.contains_key(&key) {
+            if self.lock.is_none() || state.failure.is_some() || state.places.contains_key(&key) {
                 return;
             }
             let Some(place) = state.take(self.capacity) else { return };
@@ -414,7 +432,7 @@ impl DiskCache {
         }
     }
 
-    /// Drops all pages of an object, for good.
+    /// Drops all pages of an object: for good, if no other process writes.
     pub(crate) fn forget(&self, object: CachedObject) {
         let mut state = self.state();
         let dropped: Vec<u32> =
@@ -426,7 +444,10 @@ impl DiskCache {
         drop(state);
         for place in dropped {
             let offset = HEADER_BYTES + u64::from(place) * ENTRY_BYTES;
-            let written = self.slots.write_at(offset, &[0; ENTRY_BYTES as usize], Purpose::Open);
+            let written = match self.lock {
+                Some(_) => self.slots.write_at(offset, &[0; ENTRY_BYTES as usize], Purpose::Open),
+                None => Ok(()),
+            };
             let mut state = self.state();
             state.give_up(place);
             if let Err(error) = written {
@@ -440,11 +461,42 @@ impl DiskCache {
     }
 }
 
+/// Opens a file of the cache, which another process may be creating, too.
 fn open_or_create(storage: &dyn Storage, name: &str) -> Result<Arc<dyn UpdatableFile>> {
-    match storage.open_update(name) {
+    let created = match storage.open_update(name) {
         Err(Error { cause: Cause::Io(ErrorKind::NotFound), .. }) => storage.create_update(name),
-        opened => opened,
+        opened => return opened,
+    };
+    match created {
+        Err(Error { cause: Cause::Io(ErrorKind::AlreadyExists), .. }) => storage.open_update(name),
+        created => created,
     }
+}
+
+/// Lets the owner of a file or folder alone use it. Those of another user stay as they are.
+#[cfg(unix)]
+fn keep_private(path: &Path, mode: u32) {
+    use std::os::unix::fs::PermissionsExt;
+    _ = std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode));
+}
+
+/// Other systems give a file the permissions of its folder.
+#[cfg(not(unix))]
+fn keep_private(_: &Path, _: u32) {}
+
+/// Makes the files ready for writing: a header, and no more than the capacity.
+fn prepare(slots: &dyn UpdatableFile, pages: &dyn UpdatableFile, capacity: usize) -> Result<()> {
+    if !has_header(slots)? {
+        slots.set_len(0)?;
+        slots.write_at(0, &header(), Purpose::Open)?;
+    }
+    let most = |per_slot: u64| per_slot * capacity as u64;
+    for (file, most_bytes) in [(slots, HEADER_BYTES + most(ENTRY_BYTES)), (pages, most(PAGE_BYTES))] {
+        if file.len() > most_bytes {
+            file.set_len(most_bytes)?;
+        }
+    }
+    Ok(())
 }
 
 fn header() -> [u8; HEADER_BYTES as usize] {
@@ -582,12 +634,28 @@ mod tests {
     }
 
     #[test]
-    fn a_second_opening_and_a_small_size_are_refused() {
+    fn a_second_opening_reads_what_is_there_and_writes_nothing() {
         let storage = MemoryStorage::new();
         let cache = DiskCache::open_in(&storage, SIZE).unwrap();
-        assert!(matches!(DiskCache::open_in(&storage, SIZE), Err(Error { cause: Cause::Locked { .. }, .. })));
+        cache.put(object(1), 1, &page(1));
+        let second = DiskCache::open_in(&storage, SIZE).unwrap();
+        assert_eq!(found(&second, 1).unwrap(), page(1));
+        second.put(object(2), 2, &page(2));
+        assert!(found(&second, 2).is_none() && second.counts().written == 0);
+        // The first one puts other pages where the second one knows its own.
+        (100..200).for_each(|number| cache.put(object(number), number, &page(number)));
+        assert!(found(&second, 1).is_none());
+        assert_eq!(found(&cache, 199).unwrap(), page(199));
         drop(cache);
-        assert!(matches!(DiskCache::open_in(&storage, 1000), Err(Error { cause: Cause::Input, .. })));
+        let third = DiskCache::open_in(&storage, SIZE).unwrap();
+        third.put(object(3), 3, &page(3));
+        assert_eq!((found(&third, 199).unwrap(), found(&third, 3).unwrap()), (page(199).into(), page(3).into()));
+    }
+
+    #[test]
+    fn a_small_size_is_refused() {
+        let opened = DiskCache::open_in(&MemoryStorage::new(), 1000);
+        assert!(matches!(opened, Err(Error { cause: Cause::Input, .. })));
     }
 
     #[test]

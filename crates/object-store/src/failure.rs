@@ -17,6 +17,8 @@ const UNKNOWN_REASON: &str = "the request failed";
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum FailureKind {
     NotFound,
+    /// The object is the one that the condition of the request names.
+    NotModified,
     NoBucket,
     Exists,
     /// The object is not the one that was opened.
@@ -141,6 +143,7 @@ impl From<object_store::Error> for Failure {
             _ if no_bucket => FailureKind::NoBucket,
             E::NotFound { .. } => FailureKind::NotFound,
             E::AlreadyExists { .. } | E::Precondition { .. } => FailureKind::Exists,
+            E::NotModified { .. } => FailureKind::NotModified,
             E::PermissionDenied { .. } => FailureKind::Denied,
             E::Unauthenticated { .. } => FailureKind::Unauthenticated,
             E::NotSupported { .. } | E::NotImplemented { .. } => FailureKind::NotSupported,
@@ -148,6 +151,7 @@ impl From<object_store::Error> for Failure {
         };
         let reason = match kind {
             FailureKind::NotFound => "no such object",
+            FailureKind::NotModified => "the object is the one that is known",
             FailureKind::NoBucket => "no such bucket",
             FailureKind::Exists => "the name is taken",
             FailureKind::Denied => "access denied",

@@ -29,10 +29,10 @@ const REMOVED: &str = "it was removed: the answer is that there is no such objec
 /// Which object was opened.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Identity {
-    length_bytes: u64,
-    e_tag: Option<String>,
+    pub(crate) length_bytes: u64,
+    pub(crate) e_tag: Option<String>,
     /// `None` if the store does not state it.
-    modified_ns: Option<u64>,
+    pub(crate) modified_ns: Option<u64>,
 }
 
 impl Identity {
@@ -44,14 +44,14 @@ impl Identity {
     }
 
     /// The ETag as a condition. Weak ones never match there.
-    fn condition(&self) -> Option<String> {
+    pub(crate) fn condition(&self) -> Option<String> {
         self.e_tag.clone().filter(|tag| !tag.starts_with("W/"))
     }
 
     /// What tells this version of the object from others, if anything does.
-    fn version(&self) -> Option<String> {
+    pub(crate) fn version(&self) -> Option<String> {
         match (&self.e_tag, self.modified_ns) {
-            (Some(tag), _) => Some(format!("ETag {tag}")),
+            (Some(tag), _) => Some(version_of(tag)),
             (None, Some(time)) => Some(format!("modified {time}")),
             (None, None) => None,
         }
@@ -79,6 +79,11 @@ impl Identity {
             _ => None,
         }
     }
+}
+
+/// What an ETag tells of an object.
+fn version_of(e_tag: &str) -> String {
+    format!("ETag {e_tag}")
 }
 
 /// What is known of an object, with which answers are compared.
@@ -170,15 +175,23 @@ impl OpenedObject {
         Call::begin(client.limits).attempts("open", &object.path, attempt).await
     }
 
+    /// One that the cache knows is only asked for if it has changed.
     async fn attempt(client: &Client, object: &ObjectName) -> Result<Self, Failure> {
         let _place = client.places.acquire().await;
         if client.has_suffix_ranges.load(Ordering::Relaxed) {
-            let options = GetOptions::new().with_range(Some(GetRange::Suffix(client.opening_bytes)));
+            let known = match &client.cache {
+                Some(local) => local.opened(object).await,
+                None => None,
+            };
+            let options = GetOptions::new()
+                .with_range(Some(GetRange::Suffix(client.opening_bytes)))
+                .with_if_none_match(known.as_ref().and_then(Identity::condition));
             let failure = match client.store.get_opts(&object.location, options).await {
-                Ok(answer) => return Self::of_answer(answer).await,
+                Ok(answer) => return Self::of_answer(client, object, answer).await,
                 Err(error) => Failure::from(error),
             };
             match failure.kind {
+                FailureKind::NotModified => return known.map(|known| Self::new(known, None)).ok_or(failure),
                 FailureKind::NotSupported => client.has_suffix_ranges.store(false, Ordering::Relaxed),
                 // An empty object has no last bytes.
                 FailureKind::Range | FailureKind::Other => {
@@ -201,10 +214,13 @@ impl OpenedObject {
         Self::new(Identity::of(meta), None)
     }
 
-    async fn of_answer(answer: GetResult) -> Result<Self, Failure> {
-        let (identity, range) = (Identity::of(&answer.meta), answer.range.clone());
+    async fn of_answer(client: &Client, object: &ObjectName, answer: GetResult) -> Result<Self, Failure> {
+        let (identity, offset) = (Identity::of(&answer.meta), answer.range.start);
         let bytes = body(answer).await?;
-        Ok(Self::new(identity, Some(Tail { offset: range.start, bytes })))
+        if let Some(local) = &client.cache {
+            local.keep_opening(object, &identity, (offset, bytes.clone())).await;
+        }
+        Ok(Self::new(identity, Some(Tail { offset, bytes })))
     }
 }
 
@@ -421,9 +437,12 @@ impl Shared {
         })
     }
 
-    /// This object in the cache. Before the first answer, and where a store states no version, it is not known.
+    /// This object in the cache. Where neither a listing nor an answer has stated a version yet, it is not known.
     fn cached_object(&self, local: &LocalCache) -> Option<CachedObject> {
-        let version = self.identity()?.version()?;
+        let version = match self.identity() {
+            Some(identity) => identity.version()?,
+            None => version_of(self.listed.e_tag.as_deref()?),
+        };
         Some(CachedObject::new(&local.endpoint, &self.object.path, self.length_bytes, &version))
     }
 
@@ -492,25 +511,45 @@ impl ObjectFile {
         found
     }
 
+    /// The end of a single range, if the opening request brought it.
+    fn kept_end(&self, ranges: &[Range<u64>]) -> Option<Tail> {
+        let [range] = ranges else { return None };
+        let kept = self.tail.lock().unwrap_or_else(PoisonError::into_inner);
+        let tail = kept.as_ref().filter(|tail| range.start < tail.offset && tail.offset < range.end)?;
+        let length = usize::try_from(range.end - tail.offset).ok().filter(|&length| length <= tail.bytes.len())?;
+        Some(Tail { offset: tail.offset, bytes: tail.bytes.slice(..length) })
+    }
+
     /// Starts the requests for these ranges.
     fn start(&self, ranges: &[Range<u64>], purpose: Option<Purpose>) -> Result<StartedReads> {
-        let path = &self.shared.object.path;
-        if let Some(kept) = self.kept(ranges, purpose == Some(Purpose::Open)) {
+        let (path, is_opening) = (&self.shared.object.path, purpose == Some(Purpose::Open));
+        let end = if is_opening { self.kept_end(ranges) } else { None };
+        if let Some(kept) = self.kept(ranges, is_opening) {
             return Ok(StartedReads::Kept(kept));
         }
+        let ranges: Vec<Range<u64>> =
+            ranges.iter().map(|range| range.start..end.as_ref().map_or(range.end, |end| end.offset)).collect();
         let is_cached = is_cached(purpose);
-        if let Some(replayed) = replay::read(&self.shared, ranges, is_cached) {
-            return Ok(StartedReads::Kept(replayed?));
+        if let Some(replayed) = replay::read(&self.shared, &ranges, is_cached) {
+            return Ok(StartedReads::Kept(followed_by(replayed?, end)));
         }
-        let joined = join(ranges, &self.shared.client.profile);
+        let joined = join(&ranges, &self.shared.client.profile);
         let (shared, requests) = (Arc::clone(&self.shared), joined.clone());
         let job = Job::start(path, async move {
             let (shared, call) = (&shared, Call::begin(shared.client.limits));
             let reads = requests.into_iter().map(|one| shared.read(call, one.range, is_cached));
             try_join_all(reads).await
         })?;
-        Ok(StartedReads::InFlight { job, joined, ranges: ranges.to_vec(), shared: Arc::clone(&self.shared) })
+        Ok(StartedReads::InFlight { job, joined, ranges, end, shared: Arc::clone(&self.shared) })
     }
+}
+
+/// What was read, with the end that was there before behind the last range.
+fn followed_by(mut read: Vec<Bytes>, end: Option<Tail>) -> Vec<Bytes> {
+    if let (Some(last), Some(end)) = (read.last_mut(), end) {
+        *last = [&**last, &*end.bytes].concat().into();
+    }
+    read
 }
 
 impl ReadableFile for ObjectFile {
@@ -568,15 +607,22 @@ impl ReadableFile for ObjectFile {
 #[derive(Debug)]
 enum StartedReads {
     Kept(Vec<Bytes>),
-    InFlight { job: Job<Result<Vec<Bytes>>>, joined: Vec<JoinedRange>, ranges: Vec<Range<u64>>, shared: Arc<Shared> },
+    InFlight {
+        job: Job<Result<Vec<Bytes>>>,
+        joined: Vec<JoinedRange>,
+        ranges: Vec<Range<u64>>,
+        /// What follows the last one, and was there before.
+        end: Option<Tail>,
+        shared: Arc<Shared>,
+    },
 }
 
 impl StartedReads {
     /// Waits for the bytes of all ranges.
     fn bytes(self) -> Result<Vec<Bytes>> {
-        let (job, joined, ranges, shared) = match self {
+        let (job, joined, ranges, end, shared) = match self {
             Self::Kept(bytes) => return Ok(bytes),
-            Self::InFlight { job, joined, ranges, shared } => (job, joined, ranges, shared),
+            Self::InFlight { job, joined, ranges, end, shared } => (job, joined, ranges, end, shared),
         };
         let mut bytes = vec![Bytes::new(); ranges.len()];
         for (read, one) in job.wait(&shared.object.path)??.into_iter().zip(&joined) {
@@ -585,7 +631,7 @@ impl StartedReads {
                 bytes[member] = read.slice((range.start - start) as usize..(range.end - start) as usize);
             }
         }
-        Ok(bytes)
+        Ok(followed_by(bytes, end))
     }
 }
 

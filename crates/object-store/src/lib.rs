@@ -35,6 +35,7 @@ mod cache;
 mod connect;
 mod failure;
 mod file;
+mod kept_openings;
 mod measure;
 mod options;
 mod ranges;

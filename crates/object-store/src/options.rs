@@ -15,6 +15,9 @@ const DEADLINE_S: f64 = 60.0;
 const BACKOFF_MS: u64 = 100;
 /// Default size of a part of an upload: the smallest that needs no second thought up to 80 GB, in 10,000 parts.
 const PART_BYTES: usize = 8 << 20;
+/// Longest object that the store copies itself, in bytes: S3 copies at most 5 GB by one request, and the crate
+/// `object_store` has no copies by parts.
+const COPIED_BYTES_MAX: u64 = 5_000_000_000;
 /// Longest deadline in seconds: a day.
 const DEADLINE_S_MAX: f64 = 86_400.0;
 
@@ -35,6 +38,9 @@ pub struct ObjectOptions {
     pub part_bytes: usize,
     /// A cache on the local disk for what is read; `memory://` has none.
     pub cache: Option<Arc<DiskCache>>,
+    /// Longer objects are copied within the store through this machine, in bytes; tests lower it.
+    #[doc(hidden)]
+    pub copied_bytes_max: u64,
 }
 
 /// Names of the options only: their values may be secrets.
@@ -54,6 +60,7 @@ impl Default for ObjectOptions {
             backoff_ms: BACKOFF_MS,
             part_bytes: PART_BYTES,
             cache: None,
+            copied_bytes_max: COPIED_BYTES_MAX,
         }
     }
 }
@@ -94,6 +101,13 @@ impl ObjectOptions {
     #[must_use]
     pub fn cache(self, cache: Arc<DiskCache>) -> Self {
         Self { cache: Some(cache), ..self }
+    }
+
+    /// Sets the length of the longest object that the store copies itself.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn copied_bytes_max(self, copied_bytes_max: u64) -> Self {
+        Self { copied_bytes_max, ..self }
     }
 
     /// Takes the options that belong to this crate, `deadline` and `profile`, out of `values`.

@@ -1,7 +1,7 @@
 //! A folder of an object store as [`Storage`].
 
 use crate::answers::watched;
-use crate::cache::LocalCache;
+use crate::cache::{LocalCache, PAGE_BYTES};
 use crate::failure::{Failure, FailureKind};
 use crate::file::{Identity, ObjectFile, OpenedObject, read_whole};
 use crate::options::ObjectOptions;
@@ -9,7 +9,7 @@ use crate::ranges::opening_bytes;
 use crate::replay;
 use crate::retry::{Call, CallLimits};
 use crate::runtime::{Job, run};
-use crate::upload::{COPIED_BYTES_MAX, ObjectUpload, copy, put, refuses_put};
+use crate::upload::{ObjectUpload, copy, put, refuses_put};
 use bytes::Bytes;
 use futures_util::TryStreamExt;
 use object_store::path::Path as Location;
@@ -44,6 +44,8 @@ pub(crate) struct Client {
     /// Reads that may be in flight.
     pub(crate) places: Semaphore,
     pub(crate) cache: Option<LocalCache>,
+    /// Longest object that the store copies itself, in bytes.
+    pub(crate) copied_bytes_max: u64,
 }
 
 impl Client {
@@ -57,15 +59,18 @@ impl Client {
         endpoint: Option<String>,
     ) -> Result<Self> {
         let cache = options.cache.clone().zip(endpoint);
+        // The cache keeps whole pages: the last one, and the one before.
+        let least_bytes = if cache.is_some() { 2 * PAGE_BYTES } else { 0 };
         Ok(Self {
             store,
             parts,
             profile: options.profile.clone(),
             limits: options.limits()?,
             part_bytes: options.part_bytes.max(1),
-            opening_bytes: opening_bytes(&options.profile),
+            opening_bytes: opening_bytes(&options.profile).max(least_bytes),
             has_suffix_ranges: AtomicBool::new(true),
             is_read_only,
+            copied_bytes_max: options.copied_bytes_max,
             places: Semaphore::new(options.profile.parallel() as usize),
             cache: cache.map(|(cache, endpoint)| LocalCache { cache, endpoint }),
         })
@@ -398,7 +403,7 @@ impl Storage for ObjectStorage {
     /// servers ignore the condition of a copy.
     fn export(&self, name: &str, target: &dyn Storage, new_name: &str) -> Result<()> {
         let within = self.within(target).zip(self.head(name)?);
-        let Some((target, meta)) = within.filter(|(_, meta)| meta.size <= COPIED_BYTES_MAX) else {
+        let Some((target, meta)) = within.filter(|(_, meta)| meta.size <= self.client.copied_bytes_max) else {
             return copy_file(&*self.open(name)?, target, new_name);
         };
         let (from, to) = (self.object(name)?, target.writable("create", new_name)?);
@@ -421,7 +426,7 @@ impl Storage for ObjectStorage {
     fn copy_within(&self, files: &[FileCopy], target: &dyn Storage) -> Vec<Result<bool>> {
         let Some(target) = self.within(target) else { return files.iter().map(|_| Ok(false)).collect() };
         let start = |file: &FileCopy| {
-            if file.length_bytes > COPIED_BYTES_MAX {
+            if file.length_bytes > self.client.copied_bytes_max {
                 return Ok(None);
             }
             let (from, to) = (self.object(&file.name)?, target.writable("create", &file.new_name)?);

@@ -119,12 +119,8 @@ fn is_update(mode: &PutMode) -> bool {
     matches!(mode, PutMode::Update(_))
 }
 
-/// Longer objects are copied through this machine: S3 copies at most 5 GB by one request.
-pub(crate) const COPIED_BYTES_MAX: u64 = 5_000_000_000;
-
 /// Copies an object of this length to a name that is free, by one request that moves no bytes through this machine. The
-/// copy is not looked at, except after an attempt whose
-/// outcome is unknown: then one of this length is ours.
+/// copy is not looked at, except after an attempt whose outcome is unknown: then one of this length is ours.
 ///
 /// # Errors
 /// `Cause::Io` of kind `AlreadyExists`, with the place of the copy; errors of the store, with that of the object.

@@ -63,7 +63,8 @@ pub(crate) struct GetArguments {
 /// Runs the command.
 pub(crate) fn run(arguments: &GetArguments, output: &mut Output) -> Result<Outcome> {
     let GetArguments { keys, all, raw, .. } = arguments;
-    let place = arguments.place.open(Reading { explain: arguments.explain, form: arguments.payloads.values })?;
+    let reading = Reading { explain: arguments.explain, form: arguments.payloads.values };
+    let place = arguments.place.open_for(reading, keys.few())?;
     let memory_bytes = arguments.place.memory_bytes(place.kind());
     #[cfg(feature = "parquet")]
     arguments.place.check(place.kind(), PlaceUse::Records, &arguments.rows.given())?;

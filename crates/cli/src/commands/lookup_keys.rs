@@ -10,6 +10,9 @@ use crate::system::argument;
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
+/// For so many keys, a store opens only the tables that may hold them, and reads no whole filter.
+const FEW_KEYS_MAX: usize = 16;
+
 /// Most keys of a wave: several times what any storage serves at once.
 const WAVE_KEYS_MAX: usize = 4096;
 /// The keys of a wave take at most 1/N of the memory, and so do their values.
@@ -115,6 +118,12 @@ impl LookupKeys {
             }
         }
         Ok(())
+    }
+
+    /// The keys, if they are few and none is from standard input.
+    pub(crate) fn few(&self) -> Option<&[OsString]> {
+        let is_few = self.lookups.len() <= FEW_KEYS_MAX && self.lookups.iter().all(|key| key != "-");
+        is_few.then_some(&self.lookups)
     }
 
     /// Whether it is one key, and not from standard input.

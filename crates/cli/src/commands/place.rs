@@ -9,10 +9,11 @@ use crate::commands::index::{Form, IndexFile, OpenIndex};
 use crate::commands::place_flags::{self, PlaceUse, given};
 use crate::commands::query::{OpenTable, TableFile};
 use crate::failure::{Failure, Result};
-use crate::urls::{is_folder, is_url, path_argument};
+use crate::urls::{is_folder, is_http, is_url, path_argument};
 use crate::values::size::{ByteSize, whole_number};
 use clap::builder::{OsStringValueParser, TypedValueParser};
-use ogive::{FileFormat, KeyType};
+use ogive::{Cause, Error, FileFormat, KeyType};
+use std::ffi::OsString;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
@@ -20,6 +21,9 @@ use std::path::{Path, PathBuf};
 const FILE_MEMORY: ByteSize = ByteSize(64 << 20);
 /// Memory for a store, unless it is given: a part of it is for what is written.
 const STORE_MEMORY: ByteSize = ByteSize(256 << 20);
+
+/// The extension of folders of stores, in the examples of this command.
+const STORE_EXTENSION: &str = "db";
 
 /// The place, and how to open it.
 #[derive(Clone, Debug, clap::Args)]
@@ -134,6 +138,11 @@ impl PlaceKind {
     }
 }
 
+/// Whether a URL is named as stores are: without an extension, or with that of one.
+fn seems_a_store(path: &Path) -> bool {
+    is_url(path) && !is_http(path) && path.extension().is_none_or(|extension| extension == STORE_EXTENSION)
+}
+
 impl OpenPlace {
     /// What it is.
     pub(crate) fn kind(&self) -> PlaceKind {
@@ -179,26 +188,42 @@ impl PlaceArguments {
     /// # Errors
     /// [`Failure::Usage`] for an option of another kind; errors of the engine.
     pub(crate) fn open(&self, reading: Reading) -> Result<OpenPlace> {
+        self.open_for(reading, None)
+    }
+
+    /// As [`Self::open`], for lookups of these keys alone, if they are given. A URL that seems to be one of a store is
+    /// tried as such first.
+    ///
+    /// # Errors
+    /// As [`Self::open`].
+    pub(crate) fn open_for(&self, reading: Reading, keys: Option<&[OsString]>) -> Result<OpenPlace> {
         if !is_url(&self.path) && self.path.is_dir() {
-            return self.open_as(PlaceKind::Store, reading);
+            return self.open_as(PlaceKind::Store, reading, keys);
+        }
+        if seems_a_store(&self.path) {
+            match self.open_as(PlaceKind::Store, reading, keys) {
+                // It may be a table, after all.
+                Err(Failure::Usage { .. } | Failure::Engine(Error { cause: Cause::NotAStore, .. })) => {}
+                opened => return opened,
+            }
         }
         match self.open_table(reading) {
             Err(failure @ (Failure::Engine(_) | Failure::File { .. })) => {
                 match PlaceKind::of(&self.path).ok().flatten().filter(|kind| *kind != PlaceKind::Table) {
                     None => Err(failure),
-                    Some(kind) => self.open_as(kind, reading),
+                    Some(kind) => self.open_as(kind, reading, keys),
                 }
             }
             opened => opened,
         }
     }
 
-    fn open_as(&self, kind: PlaceKind, reading: Reading) -> Result<OpenPlace> {
+    fn open_as(&self, kind: PlaceKind, reading: Reading, keys: Option<&[OsString]>) -> Result<OpenPlace> {
         self.check(kind, PlaceUse::Records, &reading.flags())?;
         if kind == PlaceKind::Index {
             return Ok(OpenPlace::Index(Box::new(self.index().read(reading.form)?)));
         }
-        Ok(OpenPlace::Store(Box::new(self.keyspace().read()?)))
+        Ok(OpenPlace::Store(Box::new(self.keyspace().read_for(keys)?)))
     }
 
     fn open_table(&self, reading: Reading) -> Result<OpenPlace> {

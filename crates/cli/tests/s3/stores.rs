@@ -128,3 +128,41 @@ fn what_is_no_store_or_no_url_is_told() {
     place.run(&["db", "put", &http, "a", "b"]).complains_of(&["http is read only"]);
     place.run(&["db", "backups", &url("told/none")]).complains_of(&["s3://bucket/told/none contains no backups"]);
 }
+
+/// What is read for one key of a store that was closed: a listing, its manifest and a block, in less than 100 kB. The
+/// manifest of a store that is being written has several parts, and its logs take one round more.
+#[cfg(feature = "parquet")]
+#[test]
+fn a_cold_get_by_url_is_three_requests() {
+    use super::proxy::Proxy;
+    use std::sync::{Arc, Mutex};
+    let Some(place) = Place::new() else { return };
+    let rows: String = (0..100_000).map(|i| format!("{i},{}-{i}\n", i * 7919 % 104_729)).collect();
+    place.write("rows.csv", format!("id,name\n{rows}"));
+    let store = url("counted/rows");
+    place.prints(&["db", "import", &store, "rows.csv", "--key", "id"]);
+    let asked = Arc::new(Mutex::new(Vec::new()));
+    let noted = Arc::clone(&asked);
+    let proxy = Proxy::before(&place.server, move |request, answer| {
+        let first = request.lines().next().unwrap_or_default().to_owned();
+        noted.lock().unwrap().push((first, answer.body.len()));
+    });
+    let get = |key: &str, code: i32| {
+        let run = place.run_at(&proxy.endpoint(), &["get", &store, key]);
+        assert_eq!(run.code, Some(code), "{run:?}");
+        std::mem::take(&mut *asked.lock().unwrap())
+    };
+    for round in ["imported", "compacted"] {
+        for (key, code, requests) in [("77777", 0, 3), ("100001", 1, 2)] {
+            let asked = get(key, code);
+            let bytes: usize = asked.iter().map(|(_, bytes)| bytes).sum();
+            println!("{round}, {key}: {} requests, {bytes} bytes", asked.len());
+            assert!(asked.len() == requests && bytes < 100_000, "{round}, {key}: {bytes} bytes, {asked:?}");
+        }
+        place.prints(&["db", "compact", &store]);
+    }
+    // A short log is read in a round of its own.
+    place.prints(&["db", "put", &store, "5", "{\"name\": \"five\"}"]);
+    let asked = get("77777", 0);
+    assert!(asked.len() <= 6, "{asked:?}");
+}

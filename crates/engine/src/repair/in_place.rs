@@ -198,7 +198,7 @@ pub(super) fn install(
 ) -> Result<()> {
     let complete = state.value_files.iter().map(|(&number, file)| (number, file.bytes));
     let closed = if state.logs.is_empty() {
-        Some(ClosedLengths { logs: Vec::new(), value_files: complete.collect() })
+        Some(ClosedLengths { value_files: complete.collect(), ..ClosedLengths::default() })
     } else {
         was_closed.map(|lengths| {
             let unflushed = lengths.value_files.into_iter().filter(|(number, _)| {
@@ -209,7 +209,7 @@ pub(super) fn install(
             let mut value_files: Vec<(u64, u64)> = complete.chain(unflushed).collect();
             value_files.sort_unstable();
             value_files.dedup_by_key(|file| file.0);
-            ClosedLengths { logs: lengths.logs, value_files }
+            ClosedLengths { value_files, ..lengths }
         })
     };
     let number = state.next_file - 1;

@@ -4,7 +4,7 @@
 //! and with one failing call of the storage at a time.
 
 use crate::support::{collect, small};
-use ogive::io::Storage;
+use ogive::io::{MemoryStorage, Meter, Storage};
 use ogive::lsm::{Db, DbOptions};
 use ogive::{Cause, Durability, Error};
 use ogive_testkit::{Fault, FaultInjector, Operation, SimulatedDisk, Survival};
@@ -147,4 +147,54 @@ fn after_a_failed_close_the_store_is_open_or_all_its_writes_are_durable() {
         }
     }
     assert!(open > 0 && closed > 0, "{open} {closed}");
+}
+
+/// The numbers of objects or files of this ending.
+fn files_of(storage: &dyn Storage, ending: &str) -> Vec<String> {
+    storage.list().unwrap().into_iter().filter(|name| name.ends_with(ending)).collect()
+}
+
+/// A reader of a store of 1.6 MB that was closed: 97 kB of it with its log flushed, 3.2 MB with the log replayed.
+#[test]
+fn the_first_lookup_after_a_close_reads_a_block_and_no_log() {
+    for is_dropped in [false, true] {
+        let storage: Arc<dyn Storage> = Arc::new(MemoryStorage::new());
+        let db = Db::open(Arc::clone(&storage), &DbOptions::default().threads(0)).unwrap();
+        for part in 0..100_u64 {
+            let mut batch = db.batch();
+            for number in 0..200 {
+                batch.insert(&db, (part * 200 + number).to_be_bytes(), [part as u8; 64]);
+            }
+            batch.commit().unwrap();
+        }
+        if !is_dropped {
+            db.close().unwrap();
+        }
+        drop(db);
+        assert_eq!((files_of(&*storage, ".log"), files_of(&*storage, ".table").len()), (Vec::new(), 1));
+        let meter = Meter::new(Arc::clone(&storage));
+        let reader = Db::open_read_only(Arc::new(meter.clone()), &DbOptions::default()).unwrap();
+        assert_eq!(reader.get(7_000_u64.to_be_bytes()).unwrap().as_deref(), Some(&[35; 64][..]));
+        let bytes = meter.reset().reads.bytes;
+        assert!(bytes < 100_000, "{bytes} bytes");
+        let db = Db::open(storage, &DbOptions::default().threads(0)).unwrap();
+        assert_eq!(db.iter().count(), 20_000);
+    }
+}
+
+#[test]
+fn a_short_log_makes_no_table_until_logs_are_long_together() {
+    let storage: Arc<dyn Storage> = Arc::new(MemoryStorage::new());
+    let mut tables = Vec::new();
+    for opening in 0..8_u8 {
+        let db = Db::open(Arc::clone(&storage), &DbOptions::default().threads(0)).unwrap();
+        for number in 0..30_u8 {
+            db.insert([opening, number], vec![opening; 500]).unwrap();
+        }
+        db.close().unwrap();
+        tables.push(files_of(&*storage, ".table").len());
+    }
+    assert_eq!(tables, [0, 0, 0, 0, 1, 1, 1, 1], "tables after each command");
+    let db = Db::open_read_only(storage, &DbOptions::default()).unwrap();
+    assert_eq!(db.iter().count(), 8 * 30);
 }

@@ -4,7 +4,7 @@
 
 use crate::support::small;
 use ogive::io::{MemoryStorage, Meter, Profile, Purpose, Storage};
-use ogive::lsm::{Db, DbOptions};
+use ogive::lsm::{Db, DbOptions, StoreOutline};
 use ogive::table::{Table, TableOptions, TableWriteOptions, TableWriter};
 use ogive_testkit::{Random, SimulatedObjects};
 use std::sync::Arc;
@@ -93,6 +93,84 @@ fn a_reader_opens_a_store_with_one_listing_and_the_parts_of_one_manifest_and_its
     let filters = read.iter().filter(|name| !is_chain(name)).count();
     assert!(filters <= 1, "of the one table, its filter is read: {read:?}");
     assert!(reader.get("299").unwrap().is_some());
+}
+
+#[test]
+fn a_reader_of_a_store_that_was_closed_reads_no_log() {
+    let server = SimulatedObjects::new();
+    for commits in [0, 1, 30] {
+        let db = Db::open(Arc::new(server.client()), &small()).unwrap();
+        for number in 0..commits {
+            db.insert(format!("{number}"), vec![b'x'; 50]).unwrap();
+        }
+        db.close().unwrap();
+        server.take_read();
+        let reader = Db::open_read_only(Arc::new(server.client()), &small()).unwrap();
+        let logs = server.take_read().iter().filter(|name| name.starts_with("wal-")).count();
+        assert_eq!(logs, if commits == 1 { 2 } else { 0 }, "a short log has a header and a commit");
+        assert_eq!(reader.iter().count(), commits);
+    }
+}
+
+/// A listing, the manifest and the block: of a present key, and of an absent one in the range of a table.
+#[test]
+fn a_cold_lookup_in_a_closed_store_is_a_listing_and_two_reads() {
+    let server = SimulatedObjects::new();
+    let options = DbOptions::default().threads(0).objects(|objects| objects.gather_ms(0));
+    let db = Db::open(Arc::new(server.client()), &options).unwrap();
+    for part in 0..40_u64 {
+        let mut batch = db.batch();
+        for number in part * 500..(part + 1) * 500 {
+            batch.insert(&db, (2 * number).to_be_bytes(), [7; 64]);
+        }
+        batch.commit().unwrap();
+    }
+    db.close().unwrap();
+    for (key, is_there) in [(17_000_u64, true), (17_001, false), (80_000, false)] {
+        let client = server.client();
+        let chosen = |_: StoreOutline<'_>| Some(vec![("default".to_owned(), key.to_be_bytes().to_vec())]);
+        let get = |storage: Arc<dyn Storage>| {
+            let db = Db::open_for_keys(storage, &options, &chosen).unwrap();
+            assert_eq!(db.get(key.to_be_bytes()).unwrap().is_some(), is_there);
+        };
+        server.take_read();
+        get(Arc::new(client.clone()));
+        let in_range = usize::from(key < 40_000);
+        assert_eq!(server.take_read().len(), 1 + in_range, "the manifest, and a table if the key is in its range");
+        assert_eq!(client.requests(), 2 + in_range as u64, "the listing, too");
+        let meter = Meter::new(Arc::new(client));
+        get(Arc::new(meter.clone()));
+        let bytes = meter.reset().reads.bytes;
+        assert!(bytes < 70_000, "{bytes} bytes");
+    }
+}
+
+/// As [`store_of_five_levels`], where filters tell in which level a key is: a page of one for each level that is asked
+/// before the last. The manifest has the ends of few of the tables, which few keys need.
+#[test]
+fn lookups_of_few_keys_read_nothing_of_other_tables() {
+    let storage = store_of_five_levels();
+    let mut random = Random::new(3);
+    let (mut requests, mut bytes, mut found) = (0, 0, 0);
+    let reader = Db::open_read_only(Arc::clone(&storage), &leveled()).unwrap();
+    for _ in 0..200 {
+        let keys: Vec<[u8; 8]> = (0..1 + random.below(3)).map(|_| key(random.below(2 * KEYS))).collect();
+        let meter = Meter::new(Arc::clone(&storage));
+        let chosen = |outline: StoreOutline<'_>| {
+            assert!(outline.has_tables("default") && outline.keyspaces().eq(["default"]));
+            Some(keys.iter().map(|key| ("default".to_owned(), key.to_vec())).collect())
+        };
+        let db = Db::open_for_keys(Arc::new(meter.clone()), &leveled(), &chosen).unwrap();
+        for key in &keys {
+            assert_eq!(db.get(key).unwrap(), reader.get(key).unwrap());
+            found += u64::from(db.get(key).unwrap().is_some());
+        }
+        assert_eq!(db.multi_get(&keys).unwrap(), reader.multi_get(&keys).unwrap());
+        let reads = meter.reset().reads;
+        (requests, bytes) = (requests + reads.requests, bytes + reads.bytes);
+    }
+    let (requests, bytes) = (requests as f64 / 200.0, bytes / 200);
+    assert!(found > 100 && requests < 16.0 && bytes < 150_000, "{found} found: {requests} requests, {bytes} bytes");
 }
 
 /// A commit is one request, and so is an edit of the manifest.

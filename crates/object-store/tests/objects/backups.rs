@@ -182,6 +182,38 @@ fn a_copy_of_what_is_missing_names_it_and_one_to_another_store_is_not_made() {
     assert_eq!(within, [true, false], "more than one request can copy");
 }
 
+/// Of a store whose longest files exceed what one request copies, as tables above 5 GB do.
+#[test]
+fn files_that_the_store_does_not_copy_are_downloaded_and_uploaded() {
+    const MOST: u64 = 3_000_000;
+    let store = FaultyStore::new();
+    let options = ObjectOptions::default().backoff_ms(1).copied_bytes_max(MOST).part_bytes(1 << 20);
+    let at = |name: &str| -> Arc<dyn Storage> {
+        Arc::new(ObjectStorage::new(store.clone(), name, &format!("test://bucket/{name}"), &options).unwrap())
+    };
+    let source = at("fruit");
+    fill(&source, 12 << 20, 8 << 20);
+    let lengths = |name: &str| -> Vec<u64> {
+        let names = at(name).list().unwrap().into_iter().filter(|name| !name.starts_with("manifest-"));
+        let lengths = names.map(|file| at(name).open(&file).unwrap().len()).filter(|&length| length > 100_000);
+        lengths.collect()
+    };
+    let (long, short) = (lengths("fruit").into_iter().filter(|&length| length > MOST).count() as u64, lengths("fruit"));
+    assert!(long > 0 && (long as usize) < short.len(), "{short:?}");
+    store.take_counts();
+    let backups = Backups::at(at("backups")).unwrap();
+    backups.create(&source, &BackupOptions::default(), &mut |_, _| ()).unwrap();
+    let counts = store.take_counts();
+    assert_eq!((counts.uploads, counts.copies), (long, short.len() as u64 - long), "{counts:?}");
+    assert_eq!(backups.verify(&mut |_, _| ()).unwrap(), []);
+    assert!(lengths("backups").iter().filter(|&&length| length > MOST).count() as u64 == long);
+    // A checkpoint copies them one by one.
+    store.take_counts();
+    Db::open_read_only(Arc::clone(&source), &DbOptions::default()).unwrap().checkpoint(at("copy")).unwrap();
+    assert_eq!(store.take_counts().uploads, long);
+    assert!(verify_store(&at("copy"), &mut |_, _| ()).unwrap().is_sound());
+}
+
 /// Names with what URLs and headers give a meaning.
 #[test]
 fn hostile_names_are_copied_as_they_are() {

@@ -4,7 +4,7 @@
 use crate::faulty_store::{Fault as Answer, FaultyStore, Lacks};
 use ogive::io::{ListedFile, MemoryStorage, Profile, Purpose, ReadRequest, Storage};
 use ogive::table::{Table, TableOptions, TableWriteOptions, TableWriter};
-use ogive::{Cause, Error, KeyType};
+use ogive::{Cause, Db, DbOptions, Error, KeyType};
 use ogive_object_store::{AsyncTable, DiskCache, ObjectOptions, ObjectStorage};
 use ogive_testkit::{
     CrashOptions, Fault, FaultInjector, Operation, Random, SimulatedDisk, enumerate_crashes, enumerate_faults, seeds,
@@ -55,6 +55,56 @@ fn what_was_read_once_needs_no_request_again_even_after_a_restart() {
             assert_eq!(cache.counts().misses, 0);
         }
     }
+}
+
+/// With what an earlier process has kept, an opening is one request with an empty answer, and so is a whole lookup.
+#[test]
+fn an_opening_of_what_is_unchanged_is_one_empty_answer() {
+    for count in [3_000, 400_000] {
+        let (store, disk) = (FaultyStore::new(), MemoryStorage::new());
+        write(&store.storage(ObjectOptions::default()), count, 1);
+        let mut asked = Vec::new();
+        for _ in 0..3 {
+            let cache = DiskCache::open_in(&disk, 64 * MIB).unwrap();
+            store.take_counts();
+            let table = open(&store.storage(cached(&cache)));
+            assert!(table.get(&(count / 2).to_be_bytes()).unwrap().is_some());
+            let counts = store.take_counts();
+            asked.push((counts.gets, counts.bytes));
+        }
+        assert_eq!(asked[1..], [(1, 0), (1, 0)], "{count} records: {asked:?}");
+        // What takes its place is read.
+        store.remove("t");
+        write(&store.storage(ObjectOptions::default()), count + 1, 2);
+        let cache = DiskCache::open_in(&disk, 64 * MIB).unwrap();
+        store.take_counts();
+        let table = open(&store.storage(cached(&cache)));
+        assert_eq!(table.len(), count + 1);
+        assert!(store.take_counts().bytes > 0);
+    }
+}
+
+/// Files of stores are known by their listed ETags.
+#[test]
+fn a_store_is_read_from_the_cache_as_tables_are() {
+    let (store, disk) = (FaultyStore::new(), MemoryStorage::new());
+    let db = Db::open(store.storage(ObjectOptions::default()), &DbOptions::default().threads(0)).unwrap();
+    for part in 0..20_u64 {
+        let mut batch = db.batch();
+        (0..1000).for_each(|number| _ = batch.insert(&db, (part * 1000 + number).to_be_bytes(), [part as u8; 100]));
+        batch.commit().unwrap();
+    }
+    db.close().unwrap();
+    let mut asked = Vec::new();
+    for _ in 0..3 {
+        let cache = DiskCache::open_in(&disk, 64 * MIB).unwrap();
+        store.take_counts();
+        let db = Db::open_read_only(store.storage(cached(&cache)), &DbOptions::default()).unwrap();
+        assert_eq!(db.get(7_007_u64.to_be_bytes()).unwrap().as_deref(), Some(&[7; 100][..]));
+        let counts = store.take_counts();
+        asked.push((counts.lists, counts.gets));
+    }
+    assert_eq!(asked[1..], [(1, 1), (1, 1)], "the listing and the manifest: {asked:?}");
 }
 
 #[test]

@@ -65,7 +65,7 @@ fn opening_is_one_request_and_its_bytes_serve_the_reads_at_the_end() {
     let store = FaultyStore::new();
     let options = ObjectOptions::default();
     let tail = opening_bytes(&options.profile) as usize;
-    assert_eq!(tail, 360_000);
+    assert_eq!(tail, 72_000);
     let (small, large) = (bytes_of(tail, 2), bytes_of(3 * tail, 3));
     store.put("small", &small);
     store.put("large", &large);
@@ -83,6 +83,24 @@ fn opening_is_one_request_and_its_bytes_serve_the_reads_at_the_end() {
     assert_eq!(store.take_counts().gets, 1, "the end came with the opening");
     assert_eq!(read(&*file, 5, 10).unwrap(), large[5..15]);
     assert_eq!(store.take_counts().gets, 1);
+}
+
+/// The rest of a long end is read by another request, and no byte twice.
+#[test]
+fn an_end_that_is_longer_than_the_opening_read_is_read_once() {
+    let store = FaultyStore::new();
+    let content = bytes_of(1_000_000, 4);
+    store.put("a", &content);
+    let storage = store.storage(ObjectOptions::default());
+    for (length, gets) in [(72_000, 1), (72_001, 2), (300_000, 2), (1_000_000, 2)] {
+        let file = storage.open("a").unwrap();
+        let mut end = vec![0; length];
+        let offset = (content.len() - length) as u64;
+        file.read(ReadRequest { offset, buffer: &mut end, purpose: Purpose::Open }).unwrap();
+        assert!(end == content[offset as usize..]);
+        let counts = store.take_counts();
+        assert_eq!((counts.gets, counts.heads, counts.bytes), (gets, 0, length as u64), "an end of {length} bytes");
+    }
 }
 
 #[test]

@@ -7,7 +7,7 @@ use crate::failure::{Failure, Result};
 use crate::reading::bounds::Bounds;
 use crate::values::key;
 use ogive::block::Slice;
-use ogive::lsm::{Db, Keyspace};
+use ogive::lsm::{Db, Keyspace, StoreOutline};
 use ogive::types::RecordType;
 use ogive::{Cause, Error, KeyType};
 use serde_json::Value;
@@ -84,6 +84,13 @@ pub(super) fn of(db: &Db, keyspace: &Keyspace, asked: Option<KeyType>) -> Result
         )),
         (known, asked) => Ok(Keys(asked.or(known).unwrap_or(KeyType::Bytes))),
     }
+}
+
+/// The key type of a keyspace that has tables, if the manifest alone states it.
+pub(super) fn stated(outline: StoreOutline<'_>, keyspace: &str) -> Option<KeyType> {
+    let is_kept_apart = outline.keyspaces().any(|name| name == TYPES);
+    let types = outline.record_type(keyspace).filter(|_| !is_kept_apart && outline.has_tables(keyspace))?;
+    Some(types.keys)
 }
 
 /// Types of records that are to be written.

@@ -12,19 +12,21 @@ use crate::output::Output;
 use crate::progress::{Progress, Unit};
 use crate::reading::bounds::Bounds;
 use crate::urls::{is_url, path_argument};
+use crate::values::key;
 use crate::values::records::RecordFields;
 use crate::values::size::{ByteSize, whole_number};
 use clap::builder::{OsStringValueParser, TypedValueParser};
 use ogive::Durability;
 use ogive::block::Slice;
 use ogive::io::Storage;
-use ogive::lsm::{Db, DbOptions, Keyspace, KeyspaceStats};
+use ogive::lsm::{Db, DbOptions, Keyspace, KeyspaceStats, NamedKeys, StoreOutline};
 use ogive::types::{RecordType, ValueType};
 use ogive::verify::verify_store_within;
 use ogive::{Cause, Error, FileFormat, KeyType};
 use serde_json::Value;
 use std::borrow::Cow;
-use std::ffi::OsStr;
+use std::cell::Cell;
+use std::ffi::{OsStr, OsString};
 use std::fmt;
 use std::io::Read;
 use std::ops::Bound;
@@ -98,6 +100,8 @@ pub(crate) struct OpenKeyspace {
     pub(super) fields: RecordFields,
     /// Whether this command created it.
     pub(super) is_new: bool,
+    /// Whether only the tables of some keys are open.
+    is_part: bool,
 }
 
 /// The columns of records of these types, with keys of another type.
@@ -343,6 +347,24 @@ impl KeyspaceOptions {
         self.existing(self.name.store.read()?)
     }
 
+    /// As [`Self::read`], for lookups of these keys alone, if they are given: of keys and keyspaces that the manifest
+    /// alone explains, only the tables are opened that may hold them.
+    pub(crate) fn read_for(&self, keys: Option<&[OsString]>) -> Result<OpenKeyspace> {
+        let Some(written) = keys.filter(|_| self.keys.is_none()) else { return self.read() };
+        let (store, name) = (&self.name.store, &self.name.keyspace);
+        store.check_there()?;
+        let is_part = Cell::new(false);
+        let choose = |outline: StoreOutline<'_>| {
+            let key_type = keys::stated(outline, name)?;
+            let parse = |written: &OsString| Some((name.clone(), key::from_argument(key_type, written).ok()?));
+            let chosen: Option<NamedKeys> = written.iter().map(parse).collect();
+            is_part.set(chosen.is_some());
+            chosen
+        };
+        let db = Db::open_for_keys(&store.folder, &store.options(), &choose)?;
+        Ok(OpenKeyspace { is_part: is_part.get(), ..self.existing(db)? })
+    }
+
     /// Opens an existing keyspace for writing.
     pub(super) fn write(&self) -> Result<OpenKeyspace> {
         self.existing(self.name.store.write()?)
@@ -360,7 +382,7 @@ impl KeyspaceOptions {
             Some(types) => (keyspace.stating(&types)?, Arc::new(types)),
             None => (keyspace.clone(), keyspace.record_type()),
         };
-        Ok(OpenKeyspace { fields: fields(&types, keys), types, db, keyspace, keys, is_new: !is_there })
+        Ok(OpenKeyspace { fields: fields(&types, keys), types, db, keyspace, keys, is_new: !is_there, is_part: false })
     }
 
     /// The types of the keyspace, if it is there and they are decided, and whether it has no records.
@@ -389,7 +411,7 @@ impl KeyspaceOptions {
         let keyspace = existing(&db, &self.name.store.folder, &self.name.keyspace)?;
         let keys = keys::of(&db, &keyspace, self.keys)?;
         let types = keyspace.record_type();
-        Ok(OpenKeyspace { fields: fields(&types, keys), types, db, keyspace, keys, is_new: false })
+        Ok(OpenKeyspace { fields: fields(&types, keys), types, db, keyspace, keys, is_new: false, is_part: false })
     }
 }
 
@@ -489,6 +511,10 @@ impl OrderedMap for OpenKeyspace {
     }
 
     fn remark_on_emptiness(&self) -> Result<Option<String>> {
+        if self.is_part {
+            // The keyspace has tables.
+            return Ok(None);
+        }
         hint_on_emptiness(&self.db, &self.keyspace, "--keyspace")
     }
 

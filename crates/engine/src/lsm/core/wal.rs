@@ -87,6 +87,11 @@ impl WalWriter {
         self.records.position()
     }
 
+    /// On an object store: the number of its parts; 0 elsewhere.
+    pub(crate) fn parts(&self) -> u64 {
+        self.chain.as_ref().map_or(0, |chain| chain.parts())
+    }
+
     /// Appends a group and hands it to the operating system, in one call unless it is longer than 1 MiB.
     ///
     /// `last_sequence` is the sequence number of its last operation, greater than any before.

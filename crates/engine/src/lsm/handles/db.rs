@@ -9,6 +9,7 @@ use crate::io::{Place, Storage};
 use crate::lsm::core::shared::DEFAULT_KEYSPACE;
 use crate::lsm::core::store::Core;
 use crate::lsm::objects::StoreVersion;
+use crate::lsm::open::few_keys::{NamedKeys, StoreOutline};
 use crate::lsm::open::folder::NewFolder;
 use crate::lsm::open::recover;
 use crate::lsm::state::counters::Activity;
@@ -111,7 +112,7 @@ impl Db {
     }
 
     fn open_in(storage: Arc<dyn Storage>, options: &DbOptions) -> Result<Self> {
-        Self::start(recover::open(storage, options, false)?)
+        Self::start(recover::open(storage, options, false, None)?)
     }
 
     /// Opens a store read-only, as it is now; later changes by other processes are not seen. Nothing is written and no
@@ -123,7 +124,24 @@ impl Db {
     /// As [`Self::open`]; an error of kind `ResourceBusy` if another process removes files faster than they are read:
     /// try again.
     pub fn open_read_only(place: impl Into<Place>, options: &DbOptions) -> Result<Self> {
-        Self::start(recover::open(options.storage(place)?, options, true)?)
+        Self::start(recover::open(options.storage(place)?, options, true, None)?)
+    }
+
+    /// As [`Self::open_read_only`], for lookups of few keys: opens only the tables that may hold them, and of their
+    /// filters reads only what these lookups need. `choose` names the keys, each with its keyspace, by what the
+    /// manifest says; with `None`, all tables are opened.
+    ///
+    /// Lookups of other keys may not find them, and scans and statistics show a part of the store, until
+    /// [`Self::refresh`] opens all of it.
+    ///
+    /// # Errors
+    /// As [`Self::open_read_only`].
+    pub fn open_for_keys(
+        place: impl Into<Place>,
+        options: &DbOptions,
+        choose: &dyn Fn(StoreOutline<'_>) -> Option<NamedKeys>,
+    ) -> Result<Self> {
+        Self::start(recover::open(options.storage(place)?, options, true, Some(choose))?)
     }
 
     /// Opens a named version of a store on an object store, read-only.
@@ -172,7 +190,7 @@ impl Db {
     /// As [`Self::open`], but without background work; the caller runs it.
     #[cfg(test)]
     pub(super) fn open_idle(storage: Arc<dyn Storage>, options: &DbOptions) -> Result<Self> {
-        Self::start_with(recover::open(storage, options, false)?, 0)
+        Self::start_with(recover::open(storage, options, false, None)?, 0)
     }
 
     fn start(core: Core) -> Result<Self> {

@@ -57,11 +57,12 @@ impl Open {
         if !matches!(persisted, Ok(()) | Err(Error { cause: Cause::Gone, .. })) {
             return persisted;
         }
+        let flushed = if persisted.is_ok() { self.core.flush_long_logs() } else { Ok(()) };
         self.core.refuse_uses();
         *is_closed = true;
         let finished = self.finish();
         self.core.end_reads();
-        self.explain_gone(persisted.and(finished))
+        self.explain_gone(persisted.and(flushed).and(finished))
     }
 
     /// The outcome of a closing. A store whose folder is gone can be closed: what was acknowledged is in that folder,
@@ -110,6 +111,9 @@ impl Drop for Open {
     fn drop(&mut self) {
         // Callers that want the error call `close`; acknowledged writes are recovered either way.
         if !*self.is_closed.lock() {
+            if !std::thread::panicking() {
+                _ = self.core.flush_long_logs();
+            }
             _ = self.finish();
         }
     }

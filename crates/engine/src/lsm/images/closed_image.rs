@@ -62,7 +62,7 @@ impl ClosedImage {
         // Logs that the original store goes on with must not be expected in the copy.
         state.drop_logs();
         let value_files = state.value_files.iter().map(|(&number, file)| (number, file.bytes)).collect();
-        let lengths = ClosedLengths { logs: Vec::new(), value_files };
+        let lengths = ClosedLengths { value_files, ..ClosedLengths::default() };
         Self { files: Arc::clone(files), state, number, lengths }
     }
 

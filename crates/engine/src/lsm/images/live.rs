@@ -167,7 +167,7 @@ impl StoreImage {
             files.add_cut(&name, open.open(&name)?, end, footer);
         }
         value_files.sort_unstable();
-        ClosedImage::close(files, state, ClosedLengths { logs, value_files })
+        ClosedImage::close(files, state, ClosedLengths { logs, value_files, ..ClosedLengths::default() })
     }
 
     /// The files, as a storage.

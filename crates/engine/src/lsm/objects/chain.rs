@@ -141,6 +141,11 @@ impl ChainWriter {
         }
     }
 
+    /// Number of parts that were begun.
+    pub(crate) fn parts(&self) -> u64 {
+        self.state.lock().parts
+    }
+
     fn length(&self) -> u64 {
         self.state.lock().length()
     }

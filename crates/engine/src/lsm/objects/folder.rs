@@ -319,7 +319,9 @@ impl ObjectFolder {
 
     /// The place of a file that is a single object.
     fn place_of(&self, object: &str) -> FilePlace {
-        FilePlace::new(&self.inner, object, self.is_reading(), &self.owner)
+        let listed = self.listing.lock().as_ref().and_then(|listing| listing.object(object));
+        let place = FilePlace::new(&self.inner, object, self.is_reading(), &self.owner);
+        place.with_e_tag(listed.and_then(|listed| listed.e_tag))
     }
 
     /// Whether this is a reader of the newest version.
@@ -476,7 +478,8 @@ impl ObjectFolder {
             names.extend((self.known_chain(chain).parts..parts).map(|part| chain.part_name(part)));
             later.push(chain.part_name(parts));
         }
-        if !self.reads_newest() || !is_thorough && !self.listed(Listing::is_mixed)? {
+        // Without logs, no group can be newer than the manifest.
+        if !self.reads_newest() || numbers.is_empty() || !is_thorough && !self.listed(Listing::is_mixed)? {
             return self.fetch(&names, &[]).map(drop);
         }
         // The last one goes on.

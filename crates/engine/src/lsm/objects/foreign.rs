@@ -8,13 +8,22 @@ use super::stub::{self, FIRST_MANIFEST, stub_name};
 use super::{seal, tag};
 use crate::error::{Error, Result};
 use crate::io::ListedFile;
-use crate::lsm::state::version::{ChainId, FileKind};
+use crate::lsm::state::version::{ChainId, FileKind, stated_anchor};
+use crate::table::filter::hash_key;
 use std::sync::atomic::Ordering;
 
+/// The digest of an object of a listing, with which a closed manifest states it; `None` without an ETag that tells it
+/// from all others of its name.
+fn digest_of(listed: &ListedFile) -> Option<u64> {
+    let e_tag = listed.e_tag.as_deref().filter(|e_tag| !e_tag.starts_with("W/"))?;
+    Some(hash_key(e_tag.trim_matches('"').as_bytes()))
+}
+
 impl ObjectFolder {
-    /// Notes that the store, which had no anchor, has its stub.
+    /// Notes that the stub was put: the store, if it had no anchor, has one, and another one than a listing showed.
     pub(super) fn note_stub_put(&self) {
         self.owner.lacks_anchor.store(false, Ordering::Relaxed);
+        *self.owner.anchor.lock() = None;
         self.has_stub.store(true, Ordering::Relaxed);
     }
 
@@ -54,6 +63,33 @@ impl ObjectFolder {
         }
     }
 
+    /// The digest of the anchor that was read as one of the store, for a closed manifest; `None` if there is none, or
+    /// the object store states no ETag. If no listing has shown it since it was put, it is looked for.
+    ///
+    /// # Errors
+    /// Errors of the storage.
+    pub(crate) fn anchor_digest(&self) -> Result<Option<u64>> {
+        let known = self.owner.anchor.lock().clone();
+        if known.is_some() {
+            return Ok(known.as_ref().and_then(digest_of));
+        }
+        let Some(found) = self.inner.find_file(&stub_name())? else { return Ok(None) };
+        let anchor = Anchor::of(read_part(&*self.inner, &found)?.as_deref());
+        if self.owner.identity().is_none_or(|store| anchor != Anchor::Of(store)) {
+            return Ok(None);
+        }
+        let digest = digest_of(&found);
+        *self.owner.anchor.lock() = Some(found);
+        Ok(digest)
+    }
+
+    /// Whether a manifest of this name, which was read, states that the anchor that is listed is one of its store.
+    fn states_anchor(&self, (chain, name): (ChainId, &str), listing: &Listing) -> bool {
+        let listed = listing.anchor().and_then(digest_of);
+        let stated = self.has_read(name).and_then(|part| stated_anchor(&part, chain.number));
+        listed.is_some() && listed == stated
+    }
+
     /// Finds out which store is there, by the listing by which it is being opened, and hides manifests of another one.
     ///
     /// # Errors
@@ -79,7 +115,8 @@ impl ObjectFolder {
         Ok(())
     }
 
-    /// As [`Self::settle`], for an opening: reads the newest manifest, and with the same requests the anchor.
+    /// As [`Self::settle`], for an opening: reads the newest manifest, and with the same requests the anchor. A manifest
+    /// of one part may be a closed one, which states the anchor: then only another anchor than that is read.
     fn find_owner(&self, listing: &mut Listing) -> Result<()> {
         let number = listing.newest(FileKind::Manifest);
         let chain = ChainId { kind: FileKind::Manifest, number };
@@ -87,9 +124,15 @@ impl ObjectFolder {
         let Some(first) = names.first() else { return Ok(()) };
         let is_first = chain == FIRST_MANIFEST;
         let anchor_name = stub_name();
-        self.fetch(&names, if is_first { &[] } else { std::slice::from_ref(&anchor_name) })?;
+        if names.len() == 1 && listing.anchor().and_then(digest_of).is_some() {
+            self.fetch(&names, &[])?;
+        }
+        let is_stated = !is_first && self.states_anchor((chain, first), listing);
+        let with_anchor = !is_first && !is_stated;
+        self.fetch(&names, if with_anchor { std::slice::from_ref(&anchor_name) } else { &[] })?;
         let owner = self.has_read(first).and_then(|part| tag::store_of(first, &part));
-        let anchor = Anchor::of(self.has_read(&anchor_name).as_deref());
+        let read = self.has_read(&anchor_name);
+        let anchor = owner.filter(|_| is_stated).map_or_else(|| Anchor::of(read.as_deref()), Anchor::Of);
         match (owner, anchor) {
             (Some(owner), Anchor::Of(store)) if owner != store => {
                 self.hide_foreign(listing, store, 0)?;
@@ -110,7 +153,7 @@ impl ObjectFolder {
                 self.owner.lacks_anchor.store(!is_first && anchor == Anchor::Absent, Ordering::Relaxed);
             }
         }
-        if is_first {
+        if is_first || is_stated {
             self.note_anchor(listing, anchor);
         }
         Ok(())

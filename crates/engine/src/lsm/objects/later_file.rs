@@ -27,6 +27,8 @@ pub(super) struct LaterFile {
 pub(super) struct FilePlace {
     storage: Arc<dyn Storage>,
     name: String,
+    /// The ETag that a listing showed, by which a cache may know the object.
+    e_tag: Option<String>,
     path: PathBuf,
     /// Whether the file belongs to a reader, from whom it may be removed.
     is_readers: bool,
@@ -37,7 +39,12 @@ pub(super) struct FilePlace {
 impl FilePlace {
     pub(super) fn new(storage: &Arc<dyn Storage>, name: &str, is_readers: bool, owner: &Arc<Owner>) -> Self {
         let (storage, path, owner) = (Arc::clone(storage), storage.path(name), Arc::clone(owner));
-        Self { storage, name: name.to_owned(), path, is_readers, owner }
+        Self { storage, name: name.to_owned(), e_tag: None, path, is_readers, owner }
+    }
+
+    /// The place of an object of which a listing showed this ETag.
+    pub(super) fn with_e_tag(self, e_tag: Option<String>) -> Self {
+        Self { e_tag, ..self }
     }
 
     pub(super) fn path(&self) -> &Path {
@@ -95,8 +102,9 @@ impl LaterFile {
         if let Some(file) = self.file.get() {
             return Ok(file);
         }
-        let FilePlace { storage, name, .. } = &self.place;
-        let known = ListedFile { length_bytes: Some(self.known.length_bytes), ..ListedFile::named(&**name) };
+        let FilePlace { storage, name, e_tag, .. } = &self.place;
+        let length_bytes = Some(self.known.length_bytes);
+        let known = ListedFile { length_bytes, e_tag: e_tag.clone(), ..ListedFile::named(&**name) };
         let file = self.place.explained(storage.open_known(&known))?;
         Ok(self.file.get_or_init(|| file))
     }

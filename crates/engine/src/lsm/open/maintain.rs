@@ -8,7 +8,7 @@ use crate::lsm::core::store::Core;
 use crate::lsm::core::writer::WriterState;
 use crate::lsm::state::keyspace_tree::KeyspaceTree;
 use crate::lsm::state::memtable_set::{BackingLog, MemtableSet};
-use crate::lsm::state::version::{ClosedLengths, FileKind, ManifestEdit, StatedTypes, largest_number};
+use crate::lsm::state::version::{FileKind, ManifestEdit, StatedTypes, largest_number};
 use std::sync::Arc;
 
 /// The longest name of a keyspace, in bytes.
@@ -245,42 +245,5 @@ impl Core {
         self.background.stop();
         drop(shared);
         self.contents.notify_changed();
-    }
-
-    /// Closes the store: syncs everything and writes a closed manifest with the length of each file.
-    pub(in crate::lsm) fn close(&self) -> Result<()> {
-        if self.access.is_read_only() {
-            return Ok(());
-        }
-        let mut writer = self.writer_alone();
-        let mut shared = self.contents.lock();
-        // Another thread may be at work in the name of its own call.
-        while shared.is_flushing || !shared.running.is_empty() {
-            shared = self.contents.wait(shared);
-        }
-        if shared.failure.is_some()
-            && let Some(error) = self.failure(&shared)
-        {
-            return Err(error);
-        }
-        drop(shared);
-        writer.sync()?;
-        writer.finish_values()?;
-        let shared = self.contents.lock();
-        let mut logs: Vec<(u64, u64)> = Vec::new();
-        let memtable_sets = shared.sealed.iter().map(|memtable_set| &**memtable_set).chain([&writer.active]);
-        for part in memtable_sets.clone().flat_map(|memtable_set| &memtable_set.logs) {
-            logs.push((part.number, part.bytes));
-        }
-        if let (Some(log), Some(last)) = (&writer.log, logs.last_mut()) {
-            last.1 = log.len_bytes();
-        }
-        let young = memtable_sets.flat_map(|memtable_set| &memtable_set.values);
-        let mut value_files: Vec<(u64, u64)> = young.map(|handle| (handle.number, handle.file.len_bytes())).collect();
-        value_files.extend(shared.state.value_files.iter().map(|(&number, meta)| (number, meta.bytes)));
-        value_files.sort_unstable();
-        let mut state = shared.state.clone();
-        self.new_manifest(&mut state, Some(&ClosedLengths { logs, value_files }))?;
-        Ok(())
     }
 }

@@ -1,8 +1,11 @@
 //! Opening: recovery, replay of logs, store folders, and operations on a store as a whole.
 
+pub(super) mod closing;
+pub(in crate::lsm) mod few_keys;
 pub(super) mod folder;
 pub(super) mod log_replay;
 pub(super) mod maintain;
 pub(crate) mod newest_state;
 pub(super) mod recover;
+mod tables;
 pub(crate) mod unreferenced;

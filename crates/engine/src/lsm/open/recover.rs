@@ -1,33 +1,33 @@
 //! Opening a store: reading the manifest, replaying the logs, and opening all tables.
 
+use super::few_keys::{ChooseKeys, keep_chosen};
 use super::log_replay::LogReplay;
 use super::newest_state::{attempts, changed, is_removal};
+use super::tables::{TableOpener, side_by_side};
 use super::unreferenced::{UnreferencedFiles, leftovers};
 use crate::block::BlockCache;
 use crate::block::header::new_nonce;
 use crate::error::{Advice, Call, Cause, Error, Result};
-use crate::io::{Profile, Storage, Timer, random_u64, spawn_helper};
+use crate::io::{Profile, Storage, Timer, random_u64};
 use crate::lsm::core::contents::Contents;
 use crate::lsm::core::files::CoreFiles;
 use crate::lsm::core::replayed_logs::ReplayedLogs;
 use crate::lsm::core::reports::FinishedOpening;
-use crate::lsm::core::room::check_room;
 use crate::lsm::core::shared::{SharedState, StateChange};
 use crate::lsm::core::store::Core;
 use crate::lsm::core::wal::ClosedLog;
 use crate::lsm::core::writer::WriterState;
-use crate::lsm::objects::{FolderPurpose, KnownChain, KnownFile, ObjectFolder, StoreVersion};
+use crate::lsm::objects::{FolderPurpose, KnownChain, ObjectFolder, StoreVersion};
 use crate::lsm::state::keyspace_tree::KeyspaceTree;
 use crate::lsm::state::memtable::Memtable;
 use crate::lsm::state::memtable_set::{BackingLog, MemtableSet};
 use crate::lsm::state::options::DbOptions;
-use crate::lsm::state::tables::learner::Learner;
 use crate::lsm::state::tables::lookup_times::TableLookups;
 use crate::lsm::state::tables::table_file::TableFile;
 use crate::lsm::state::value_files::{ValueFiles, ValueHandle};
 use crate::lsm::state::version::{
-    FileKind, LOCK_NAME, ManifestEdit, ManifestState, ReadManifest, RecoveredManifest, TableFileMeta, file_name,
-    newest_format, parse_file_name, recover, recover_on, remove_leftovers,
+    FileKind, LOCK_NAME, ManifestEdit, ManifestState, ReadManifest, RecoveredManifest, newest_format, parse_file_name,
+    recover, recover_on, remove_leftovers,
 };
 use crate::lsm::state::view::{KeyspaceView, OpenLevels};
 use crate::telemetry::{self, Counter};
@@ -35,16 +35,9 @@ use crate::vlog::{ValueFileWriter, values_name};
 use std::collections::{BTreeMap, BTreeSet, HashSet, VecDeque};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Attempts of a read-only opening to find the store unchanged by its writer, at least.
 const READ_ONLY_TRIES_MIN: u32 = 8;
-
-/// Filters read at once when a reader opens a store: as many requests as an object store serves at once.
-const FILTER_READS_MAX: usize = 64;
-
-/// An index larger than the memory takes at most this many times its stored bytes.
-const INDEX_EXPANSION_MAX: u64 = 4;
 
 /// Opens a version of a store on an object store, or the newest one. A reader reads what one listing shows; what its
 /// writer removes meanwhile makes it try again.
@@ -52,14 +45,19 @@ const INDEX_EXPANSION_MAX: u64 = 4;
 /// # Errors
 /// [`Cause::VersionGone`] for a named version that is not there any more; [`Cause::Fenced`] if another opening for
 /// writing was faster.
-fn open_objects(storage: &Arc<dyn Storage>, options: &DbOptions, mode: FolderPurpose) -> Result<Core> {
+fn open_objects(
+    storage: &Arc<dyn Storage>,
+    options: &DbOptions,
+    mode: FolderPurpose,
+    choose: Option<ChooseKeys<'_>>,
+) -> Result<Core> {
     let stated = storage.profile().filter(|_| options.profile == Profile::default());
     let options = &stated.map_or_else(|| options.clone(), |profile| options.clone().profile(profile.clone()));
     let mut tried = None;
     loop {
         let folder = Arc::new(ObjectFolder::open(Arc::clone(storage), mode, options.objects.grace_s)?);
         let version = folder.version()?;
-        match open_folder(Arc::clone(&folder), options, None) {
+        match open_folder(Arc::clone(&folder), options, None, choose) {
             Err(Error { cause: Cause::VersionGone | Cause::Damaged | Cause::WrongAnswer, .. })
                 if mode == FolderPurpose::Read(None) && tried != Some(version) =>
             {
@@ -87,9 +85,14 @@ fn is_manifest(path: &Path) -> bool {
     matches!(name, Some((_, FileKind::Manifest)))
 }
 
-fn open_folder(folder: Arc<ObjectFolder>, options: &DbOptions, before: Option<&Core>) -> Result<Core> {
+fn open_folder(
+    folder: Arc<ObjectFolder>,
+    options: &DbOptions,
+    before: Option<&Core>,
+    choose: Option<ChooseKeys<'_>>,
+) -> Result<Core> {
     let read_only = folder.is_reading();
-    open_once(Arc::clone(&folder) as Arc<dyn Storage>, Some(folder), options, before, read_only)
+    open_once((Arc::clone(&folder) as Arc<dyn Storage>, Some(folder)), options, before, (read_only, choose))
 }
 
 /// Opens the newest version of the store of a reader, with its cache and its open tables; `None` if the reader has it.
@@ -109,7 +112,7 @@ pub(in crate::lsm) fn open_newer(before: &Core) -> Result<Option<Core>> {
         if newest <= version {
             return Ok(None);
         }
-        match open_folder(folder, &before.options, Some(before)) {
+        match open_folder(folder, &before.options, Some(before), None) {
             Err(Error { cause: Cause::VersionGone | Cause::Damaged | Cause::WrongAnswer, .. }) if tried != newest => {
                 tried = newest;
             }
@@ -128,7 +131,7 @@ pub(in crate::lsm) fn open_version(
     version: StoreVersion,
 ) -> Result<Core> {
     if storage.is_object_store() {
-        return open_objects(storage, options, FolderPurpose::Read(Some(version)));
+        return open_objects(storage, options, FolderPurpose::Read(Some(version)), None);
     }
     let hint = "only stores on object stores have named versions; open it at the newest one, or make a checkpoint";
     let action = "open a version of";
@@ -136,22 +139,25 @@ pub(in crate::lsm) fn open_version(
 }
 
 /// Opens a store. With `read_only`, nothing is written, and another process may be writing: the result is valid only if
-/// the manifest is still the same afterwards, since files may have been removed or recycled in between.
-pub(in crate::lsm) fn open(storage: Arc<dyn Storage>, options: &DbOptions, read_only: bool) -> Result<Core> {
+/// the manifest is still the same afterwards, since files may have been removed or recycled in between. Such an opening
+/// may be one for few keys, which `choose` names.
+pub(in crate::lsm) fn open(
+    storage: Arc<dyn Storage>,
+    options: &DbOptions,
+    read_only: bool,
+    choose: Option<ChooseKeys<'_>>,
+) -> Result<Core> {
     if storage.is_object_store() {
-        return open_objects(
-            &storage,
-            options,
-            if read_only { FolderPurpose::Read(None) } else { FolderPurpose::Write },
-        );
+        let purpose = if read_only { FolderPurpose::Read(None) } else { FolderPurpose::Write };
+        return open_objects(&storage, options, purpose, choose);
     }
     if !read_only {
-        return open_once(storage, None, options, None, false);
+        return open_once((storage, None), options, None, (false, None));
     }
     let manifest = || Ok::<_, Error>(recover(&*storage)?.map(|found| (found.number, found.state)));
     for attempt in attempts(READ_ONLY_TRIES_MIN) {
         let before = manifest();
-        let opened = open_once(Arc::clone(&storage), None, options, None, true);
+        let opened = open_once((Arc::clone(&storage), None), options, None, (true, choose));
         match (before, manifest()) {
             (Ok(before), Ok(after)) if before == after => return opened,
             (Err(error), _) | (_, Err(error))
@@ -171,11 +177,10 @@ fn is_removed_file(storage: &dyn Storage, error: &Error) -> bool {
 }
 
 fn open_once(
-    storage: Arc<dyn Storage>,
-    objects: Option<Arc<ObjectFolder>>,
+    (storage, objects): (Arc<dyn Storage>, Option<Arc<ObjectFolder>>),
     options: &DbOptions,
     before: Option<&Core>,
-    read_only: bool,
+    (read_only, choose): (bool, Option<ChooseKeys<'_>>),
 ) -> Result<Core> {
     let timer = Timer::start();
     options.check(&folder(&*storage))?;
@@ -207,8 +212,9 @@ fn open_once(
     let new_cache = || new_cache(options, reads_parts, &folder(&*storage));
     let cache = before.map_or_else(new_cache, |before| Arc::clone(&before.files.cache));
     let learner = before.map_or_else(|| options.start_learning(), |before| before.background.learner.clone());
-    let opener = TableOpener { storage: &storage, objects: objects.as_deref(), cache: &cache, options, before };
-    let tables = opener.open_tables(&state, learner.as_deref())?;
+    let asked_last = choose.and_then(|choose| keep_chosen(&mut state, choose));
+    let places = (&storage, objects.as_deref());
+    let tables = TableOpener { places, cache: &cache, options, before, asked_last }.open_all(&mut state, &learner)?;
     replayed = replayed.filter(|replayed| replayed.is_part_of(&state));
     if let Some(objects) = &objects {
         objects.set_known(FileKind::Log, replayed.iter().flat_map(ReplayedLogs::known_logs));
@@ -260,7 +266,7 @@ fn check_objects(objects: &ObjectFolder, found: Option<&RecoveredManifest>) -> R
     }
 }
 
-/// Reads the logs, and for a reader the filters of all tables with the same requests in flight.
+/// Reads the logs, and for a reader the filters of these tables with the same requests in flight.
 fn fetch(
     objects: &ObjectFolder,
     state: &ManifestState,
@@ -271,21 +277,9 @@ fn fetch(
         true => tables.values().collect(),
         false => Vec::new(),
     };
-    let next = AtomicUsize::new(0);
     // Filters that cannot be read are left to the lookups that need them.
-    let read_filters = || {
-        while let Some(table) = tables.get(next.fetch_add(1, Ordering::Relaxed)) {
-            _ = table.table.load_filter();
-        }
-    };
-    let helpers = if options.threads == 0 { 0 } else { tables.len().min(FILTER_READS_MAX) };
-    std::thread::scope(|scope| {
-        // If the system cannot start a thread, this one reads more.
-        let _helpers: Vec<_> = (0..helpers).map(|_| spawn_helper(scope, "ogive-filters", read_filters)).collect();
-        let fetched = objects.fetch_logs(&state.logs, false);
-        read_filters();
-        fetched
-    })
+    let read_filter = |at: usize| _ = tables.get(at).map(|table| table.table.load_filter());
+    side_by_side(tables.len(), options, read_filter, || objects.fetch_logs(&state.logs, false))
 }
 
 /// Examines the files that the manifest does not name.
@@ -401,63 +395,6 @@ fn new_cache(options: &DbOptions, reads_parts: bool, store: &Path) -> Arc<BlockC
         cache.reserve(options.memtable_limit_bytes());
     }
     Arc::new(cache)
-}
-
-/// Opens the tables of a store.
-struct TableOpener<'a> {
-    storage: &'a Arc<dyn Storage>,
-    objects: Option<&'a ObjectFolder>,
-    cache: &'a Arc<BlockCache>,
-    options: &'a DbOptions,
-    /// A reader that may have some of them open.
-    before: Option<&'a Core>,
-}
-
-impl TableOpener<'_> {
-    /// Opens all tables: with no read if the manifest has the end of the table, else with one.
-    ///
-    /// # Errors
-    /// [`Cause::Memory`] if their resident parts exceed their share of memory, with the memory needed.
-    fn open_tables(
-        &self,
-        state: &ManifestState,
-        learner: Option<&dyn Learner>,
-    ) -> Result<BTreeMap<u64, Arc<TableFile>>> {
-        let (mut tables, mut reserved_bytes) = (BTreeMap::new(), 0_u64);
-        for (_, level, meta) in state.tables() {
-            let table = match self.open(state.owner, meta, learner) {
-                Ok(table) => table,
-                // The index alone exceeds the whole memory; unfolded it takes about twice as much.
-                Err(Error { cause: Cause::Memory { needed_bytes, .. }, .. }) => {
-                    reserved_bytes = reserved_bytes.saturating_add(needed_bytes.saturating_mul(INDEX_EXPANSION_MAX));
-                    continue;
-                }
-                Err(error) => return Err(error),
-            };
-            reserved_bytes = reserved_bytes.saturating_add(table.reserved_bytes());
-            // If memory is exceeded, the remaining tables are opened one at a time, to report the memory needed.
-            if reserved_bytes <= self.options.tables_limit_bytes() {
-                if let Some(learner) = learner {
-                    learner.table_added(level, &table);
-                }
-                tables.insert(meta.number, table);
-            }
-        }
-        check_room(self.options, reserved_bytes, || folder(&**self.storage))?;
-        Ok(tables)
-    }
-
-    fn open(&self, owner: u64, meta: &Arc<TableFileMeta>, learner: Option<&dyn Learner>) -> Result<Arc<TableFile>> {
-        let open = self.before.and_then(|before| before.contents.lock().tables.get(&meta.number).cloned());
-        if let Some(open) = open.filter(|open| open.meta.file_id == meta.file_id) {
-            return Ok(open);
-        }
-        if let (Some(objects), Some(tail)) = (self.objects, &meta.tail) {
-            let known = KnownFile { length_bytes: meta.bytes, tail: Arc::clone(tail) };
-            objects.set_known_end(&file_name(meta.number, FileKind::Table), known);
-        }
-        TableFile::open(self.storage, owner, Arc::clone(meta), self.cache, &self.options.of_tables(), learner)
-    }
 }
 
 /// The folder of a store, for error messages.

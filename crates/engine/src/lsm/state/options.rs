@@ -223,6 +223,7 @@ impl DbOptions {
             value_bytes: INLINE_BYTES_MAX,
             opening_bytes: self.memory_bytes.max(OPENING_BYTES_MIN),
             unversioned: (ValueKind::Value as u8, 0),
+            keeps_filter: true,
             fast_paths: self.fast_paths,
         }
     }

@@ -16,6 +16,8 @@ use std::sync::{Arc, OnceLock};
 #[derive(Debug)]
 pub(in crate::table) struct TableFilter {
     asked: Option<FilterMeta>,
+    /// Whether it is kept as a whole.
+    is_kept: bool,
     resident: OnceLock<ResidentFilter>,
     /// Held while the filter is read, so that lookups of several threads read it once.
     reading: Mutex<()>,
@@ -23,8 +25,8 @@ pub(in crate::table) struct TableFilter {
 
 impl TableFilter {
     /// The filter that lookups consult: `None` if there is none, it does not fit memory, or it is switched off.
-    pub(super) fn new(asked: Option<FilterMeta>) -> Self {
-        Self { asked, resident: OnceLock::new(), reading: Mutex::new(()) }
+    pub(super) fn new(asked: Option<FilterMeta>, is_kept: bool) -> Self {
+        Self { asked, is_kept, resident: OnceLock::new(), reading: Mutex::new(()) }
     }
 
     /// The filter that lookups consult.
@@ -155,13 +157,13 @@ impl TableInner {
         }
     }
 
-    /// The filter, read at first use; `None` if it does not fit memory now.
+    /// The filter, read at first use; `None` if it does not fit memory now, or is not to be kept.
     pub(in crate::table) fn resident_filter(
         &self,
         meta: &FilterMeta,
         reads: &mut ReadContext<'_>,
     ) -> Result<Option<&filter::ResidentFilter>> {
-        if self.filter.resident().is_none() {
+        if self.filter.resident().is_none() && self.filter.is_kept {
             self.defer_filter(meta, reads)?;
             self.reserve_filter(meta, || {
                 let _reading = self.filter.reading.lock();

@@ -93,6 +93,8 @@ pub(crate) struct SharedOptions {
     pub(crate) opening_bytes: u64,
     /// Kind and sequence number of all records of a table that is not versioned.
     pub(crate) unversioned: (u8, u64),
+    /// Whether the filter is read as a whole, and kept; else only the pages that lookups need.
+    pub(crate) keeps_filter: bool,
     pub(crate) fast_paths: FastPaths,
 }
 
@@ -174,7 +176,7 @@ impl Table {
                 Some(_) => TableMemory::of_store(cache, flat_bytes, numbers, limit_bytes, working_bytes),
                 None => TableMemory::own(cache, file_id, numbers, limit_bytes, working_bytes),
             },
-            filter: TableFilter::new(asked_filter),
+            filter: TableFilter::new(asked_filter, shared.is_none_or(|(_, shared)| shared.keeps_filter)),
             layout: Layout::of(&meta),
             unversioned: shared.map_or((0, 0), |(_, shared)| shared.unversioned),
             profile: options.profile.clone(),

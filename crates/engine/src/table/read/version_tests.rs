@@ -61,6 +61,7 @@ fn cache_of(budget_bytes: u64) -> BlockCache {
 fn open(storage: &Arc<MemoryStorage>, cache: BlockCache, unversioned: (u8, u64)) -> Table {
     let cache = Arc::new(cache);
     let options = SharedOptions {
+        keeps_filter: true,
         profile: Profile::default(),
         value_bytes: 1 << 20,
         opening_bytes: 0,
@@ -244,6 +245,7 @@ fn tables_share_a_cache_within_its_budget() {
     };
     let cache = Arc::new(cache_of(100_000));
     let shared = SharedOptions {
+        keeps_filter: true,
         profile: Profile::default(),
         value_bytes: 1 << 20,
         opening_bytes: 0,

@@ -34,6 +34,7 @@ fn tables(storage: &Arc<dyn Storage>) -> Vec<([u8; 16], Table)> {
     keys.sort_unstable();
     let cache = Arc::new(BlockCache::for_blocks_of(2 << 30, 4096));
     let shared = SharedOptions {
+        keeps_filter: true,
         profile: Profile::default(),
         value_bytes: 1 << 20,
         opening_bytes: 0,

@@ -207,7 +207,7 @@ impl TableFile {
     /// Whether the key is in the table's range.
     #[inline]
     pub(crate) fn may_hold(&self, key: &[u8]) -> bool {
-        self.meta.smallest.as_slice() <= key && !self.meta.ends_before(key)
+        self.meta.may_hold(key)
     }
 
     /// The newest entry of a key that is not newer than `at`, with its value in the form that `show` gives it. The

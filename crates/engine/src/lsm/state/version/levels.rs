@@ -70,9 +70,23 @@ impl KeyspaceLevels {
 
     /// Gives all tables names of their own.
     pub(super) fn forget_objects(&mut self) {
-        for table in self.levels.iter_mut().flatten().filter(|table| table.object.is_some()) {
-            *table = Arc::new(TableFileMeta { object: None, ..TableFileMeta::clone(table) });
+        self.change_tables(|table| {
+            table.object.is_some().then(|| TableFileMeta { object: None, ..TableFileMeta::clone(table) })
+        });
+    }
+
+    /// Replaces the metadata of tables by what `change` makes of it; `None` leaves it as it is.
+    pub(super) fn change_tables(&mut self, mut change: impl FnMut(&TableFileMeta) -> Option<TableFileMeta>) {
+        for table in self.levels.iter_mut().flatten() {
+            if let Some(changed) = change(table) {
+                *table = Arc::new(changed);
+            }
         }
+    }
+
+    /// Keeps some tables only.
+    pub(super) fn keep_tables(&mut self, keeps: impl Fn(&TableFileMeta) -> bool) {
+        self.levels.iter_mut().for_each(|tables| tables.retain(|table| keeps(table)));
     }
 
     /// Adds tables to a level, unless they violate its order.

@@ -8,6 +8,7 @@ mod edit;
 mod file_names;
 mod levels;
 mod manifest;
+mod narrow;
 mod object_names;
 mod span;
 mod state;
@@ -21,7 +22,7 @@ pub(crate) use file_names::{FileKind, LOCK_NAME, file_name, final_name, largest_
 pub(crate) use levels::{KeyspaceLevels, LEVELS};
 pub(crate) use manifest::{
     ClosedLengths, Manifest, ReadManifest, RecoveredManifest, manifest_numbers, manifest_store, newest_format, recover,
-    recover_at, recover_manifest, recover_on, recover_with_true_version, remove_leftovers,
+    recover_at, recover_manifest, recover_on, recover_with_true_version, remove_leftovers, stated_anchor,
 };
 pub use manifest::{STORE_FORMAT, set_newest_format};
 pub(in crate::lsm) use object_names::{

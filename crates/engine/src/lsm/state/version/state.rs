@@ -183,6 +183,12 @@ impl ManifestState {
         }
     }
 
+    /// Drops all logs for good: those before `next` are not needed.
+    pub(crate) fn end_logs(&mut self, next: u64) {
+        self.drop_logs();
+        self.oldest_log = self.oldest_log.max(next);
+    }
+
     /// Turns this into the state of a copy, in which tables have names of their own and nothing waits for its removal.
     pub(crate) fn begin_copy(&mut self) {
         self.retired.clear();

@@ -83,6 +83,12 @@ impl TableFileMeta {
         span::overlap(self.bounds(), range)
     }
 
+    /// Whether the key is in its range.
+    #[inline]
+    pub(crate) fn may_hold(&self, key: &[u8]) -> bool {
+        self.smallest.as_slice() <= key && !self.ends_before(key)
+    }
+
     /// Whether all its keys are smaller than `key`.
     pub(crate) fn ends_before(&self, key: &[u8]) -> bool {
         match self.largest_excluded {

@@ -201,7 +201,7 @@ fn work(storage: &Arc<dyn Storage>, calls: &Calls) -> Vec<ManifestState> {
             reached(&states);
         }
     }
-    let lengths = ClosedLengths { logs: vec![(1, 2)], value_files: Vec::new() };
+    let lengths = ClosedLengths { logs: vec![(1, 2)], ..ClosedLengths::default() };
     Manifest::create(storage, 40, &state, Some(&lengths)).unwrap();
     states
 }

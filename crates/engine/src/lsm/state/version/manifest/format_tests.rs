@@ -139,7 +139,7 @@ fn the_documents_manifest_of_a_closed_store_is_what_the_code_writes_and_reads() 
     let next = ManifestEdit { next_file: Some(8), ..ManifestEdit::default() };
     let mut state = new_store().apply(&flush()).unwrap().apply(&next).unwrap();
     state.begin_opening(0x5555_6666_7777_8888);
-    let lengths = ClosedLengths { logs: vec![(6, 64)], value_files: vec![(4, 1564)] };
+    let lengths = ClosedLengths { logs: vec![(6, 64)], value_files: vec![(4, 1564)], ..ClosedLengths::default() };
     Manifest::create(&storage, 7, &state, Some(&lengths)).unwrap();
     check("closed", &memory.content("000007.manifest").unwrap());
     let recovered = recover(&memory).unwrap().unwrap();

@@ -129,6 +129,14 @@ pub(crate) fn manifest_store(bytes: &[u8], number: u64) -> Option<u64> {
     ManifestHeader::decode(bytes, number).ok()?.map(|head| head.binding.store)
 }
 
+/// The digest of the anchor that a closed manifest states; `None` for any other one, and for a damaged one.
+pub(crate) fn stated_anchor(bytes: &[u8], number: u64) -> Option<u64> {
+    let head = ManifestHeader::decode(bytes, number).ok()?.filter(|head| head.closed)?;
+    let state = record::decode(bytes, head.identity(), HEADER_BYTES)?;
+    let closed = record::decode(bytes, head.identity(), HEADER_BYTES + state.length)?;
+    ClosedLengths::decode(closed.body).filter(|_| closed.kind == ManifestRecordKind::Closed)?.anchor
+}
+
 /// As [`recover_at`], for a manifest of which only the version in its header is damaged; `None` for any other.
 ///
 /// # Errors

@@ -37,9 +37,15 @@ pub fn set_newest_format(format: u32) {
     NEWEST_FORMAT.store(format, Ordering::Relaxed);
 }
 
+/// The number that no log has: in the lengths of logs it has the digest of the anchor.
+const ANCHOR_NUMBER: u64 = 0;
+
 /// The lengths of files that a closed store may still need.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct ClosedLengths {
+    /// On an object store: a digest of the ETag of the first part of manifest 1, or of the stub in its place, while
+    /// that was of this store.
+    pub(crate) anchor: Option<u64>,
     /// Write-ahead logs by number, with their lengths in bytes.
     pub(crate) logs: Vec<(u64, u64)>,
     /// Value files by number, with their lengths in bytes.
@@ -49,15 +55,19 @@ pub(crate) struct ClosedLengths {
 impl ClosedLengths {
     pub(super) fn encode(&self) -> Vec<u8> {
         let mut out = Vec::new();
-        put_pairs(&mut out, &self.logs);
+        let anchor = self.anchor.map(|digest| (ANCHOR_NUMBER, digest));
+        let logs: Vec<(u64, u64)> = anchor.into_iter().chain(self.logs.iter().copied()).collect();
+        put_pairs(&mut out, &logs);
         put_pairs(&mut out, &self.value_files);
         out
     }
 
     pub(super) fn decode(bytes: &[u8]) -> Option<Self> {
         let at = &mut 0;
-        let lengths = Self { logs: take_pairs(bytes, at)?, value_files: take_pairs(bytes, at)? };
-        (*at == bytes.len()).then_some(lengths)
+        let (mut logs, value_files) = (take_pairs(bytes, at)?, take_pairs(bytes, at)?);
+        let anchor = logs.first().filter(|(number, _)| *number == ANCHOR_NUMBER).map(|&(_, digest)| digest);
+        logs.drain(..usize::from(anchor.is_some()));
+        (*at == bytes.len()).then_some(Self { anchor, logs, value_files })
     }
 }
 

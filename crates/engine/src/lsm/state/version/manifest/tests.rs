@@ -120,7 +120,8 @@ fn a_closed_manifest_proves_its_length_and_its_bits() {
     let memory = MemoryStorage::new();
     let storage: Arc<dyn Storage> = Arc::new(memory.clone());
     let state = ManifestState::new(OWNER).apply(&flush(NUMBER)).unwrap();
-    let lengths = ClosedLengths { logs: vec![(7, 1 << 40), (9, 40)], value_files: vec![(8, 300)] };
+    let lengths =
+        ClosedLengths { anchor: Some(u64::MAX), logs: vec![(7, 1 << 40), (9, 40)], value_files: vec![(8, 300)] };
     Manifest::create(&storage, NUMBER, &state, Some(&lengths)).unwrap();
     let bytes = memory.content("000002.manifest").unwrap();
     assert_eq!(read(&bytes).unwrap().unwrap().closed, Some(lengths));
