@@ -3,7 +3,6 @@
 use crate::catalog::{Catalog, PROPERTY, PathColumn};
 use crate::data::{Data, unified};
 use crate::error::{ParquetIndexError, Remedy, Result};
-use crate::file::fetched::Joining;
 use crate::file::footer::Footer;
 use crate::file::int96::Reading;
 use crate::folder::{Folder, shown};
@@ -163,7 +162,6 @@ pub(crate) fn build_of(
     found: FoundFiles,
 ) -> Result<BuildReport> {
     let catalog = collect(&folder, &options, &found.paths)?;
-    let joining = Joining::of(&options.table.profile);
     let nulls = null_orders(&catalog);
     let of_key = match &options.known_key {
         Some((known, columns)) => {
@@ -172,7 +170,7 @@ pub(crate) fn build_of(
         }
         None => key_type(&catalog.1, &nulls)?,
     };
-    let mut data = Data::new(catalog.0, of_key, place.path(), folder, joining, None)?;
+    let mut data = Data::new(catalog.0, of_key, place.path(), folder, &options.table.profile, None)?;
     let mut scanned = scan(&data)?;
     let is_one_nullable = options.known_key.is_none() && nulls == [NullOrder::First];
     if scanned.keys.is_none() && is_one_nullable {

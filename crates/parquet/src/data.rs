@@ -1,11 +1,12 @@
 //! The data files of an index, as far as they are open: rows of their row groups in one round of reads.
 
-use crate::catalog::Catalog;
+use crate::catalog::{Catalog, Group};
 use crate::common::{common, in_common, wider};
 use crate::error::{ParquetIndexError, Result};
 use crate::file::decode::GroupSource;
-use crate::file::fetched::{Fetched, Joining, Part, Wanted, fetch, round_bytes};
+use crate::file::fetched::{Fetched, Joining, Part, StartedFetch, Wanted, request_sizes, start};
 use crate::file::pages::GroupPages;
+use crate::file::walk::GroupWalk;
 use crate::folder::{Folder, join, shown, split};
 use crate::keys::RowKeys;
 use crate::schema::FileSchema;
@@ -13,7 +14,7 @@ use crate::trace::Trace;
 use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions, UInt32Array, new_null_array};
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use ogive::io::ReadableFile;
-use ogive::{Cause, Error, KeyType, Storage};
+use ogive::{Cause, Error, KeyType, Profile, Storage};
 use std::collections::HashMap;
 use std::io::ErrorKind;
 use std::ops::Range;
@@ -24,25 +25,38 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 const PACE_ROWS: (u64, u64) = (1 << 13, 1 << 16);
 /// Memory of decoded rows, about: a page of few bytes may hold many rows that are long.
 const DECODED_BYTES: u64 = 32 << 20;
+/// Time to decompress and decode a stored byte of a page, in microseconds: about that of Zstandard and dictionaries,
+/// 125 MB of stored bytes a second.
+const DECODED_US_PER_BYTE: f64 = 8e-3;
 
 /// How many rows are decoded at a time, by the memory that those before took.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Pace(u64);
+pub(crate) struct Pace {
+    rows: u64,
+    rows_max: u64,
+    decoded_bytes: u64,
+}
 
 impl Pace {
     pub(crate) fn new() -> Self {
-        Self(PACE_ROWS.0)
+        Self { rows: PACE_ROWS.0, rows_max: PACE_ROWS.1, decoded_bytes: DECODED_BYTES }
+    }
+
+    /// A pace that only memory limits.
+    pub(crate) fn within(decoded_bytes: u64) -> Self {
+        Self { rows_max: u64::MAX, decoded_bytes, ..Self::new() }
     }
 
     /// The number of rows to decode next.
     pub(crate) fn rows(self) -> u64 {
-        self.0
+        self.rows
     }
 
     /// Follows rows that were decoded.
     pub(crate) fn follow(&mut self, batch: &RecordBatch) {
         let row_bytes = batch.get_array_memory_size() as u64 / (batch.num_rows() as u64).max(1);
-        self.0 = (DECODED_BYTES / row_bytes.max(1)).clamp(1, (self.0 * 4).min(PACE_ROWS.1));
+        let most = self.rows.saturating_mul(4).min(self.rows_max);
+        self.rows = (self.decoded_bytes / row_bytes.max(1)).clamp(1, most);
     }
 }
 
@@ -97,6 +111,7 @@ pub(crate) struct Data {
     storages: Mutex<HashMap<String, Arc<dyn Storage>>>,
     files: Vec<OnceLock<Arc<dyn ReadableFile>>>,
     pages: Vec<OnceLock<Arc<GroupPages>>>,
+    profile: Profile,
     joining: Joining,
 }
 
@@ -162,7 +177,7 @@ impl Data {
         key_type: KeyType,
         index_path: PathBuf,
         folder: Arc<dyn Folder>,
-        joining: Joining,
+        profile: &Profile,
         chosen: Option<&[&str]>,
     ) -> Result<Self> {
         let path_of = |file: usize| {
@@ -175,8 +190,21 @@ impl Data {
         let key = project(&schema, Some(&names), &index_path)?;
         let files = (0..catalog.files.len()).map(|_| OnceLock::new()).collect();
         let pages = (0..catalog.groups.len()).map(|_| OnceLock::new()).collect();
-        let storages = Mutex::default();
-        Ok(Self { catalog, key_type, schema, key, sources, index_path, folder, storages, files, pages, joining })
+        let (storages, profile, joining) = (Mutex::default(), profile.clone(), Joining::of(profile));
+        Ok(Self {
+            catalog,
+            key_type,
+            schema,
+            key,
+            sources,
+            index_path,
+            folder,
+            storages,
+            files,
+            pages,
+            profile,
+            joining,
+        })
     }
 
     /// Columns by their names; all of them without any.
@@ -250,9 +278,47 @@ impl Data {
     /// # Errors
     /// Those of [`Self::file`] and [`Self::pages`]; storage errors.
     pub(crate) fn fetch(&self, parts: &[GroupRows], columns: &[usize], trace: Option<&mut Trace>) -> Result<Fetched> {
-        let wanted = self.wanted(parts, columns)?;
+        self.start(self.wanted(parts, columns)?, u64::MAX, trace)?.wait().map_err(of_data_file)
+    }
+
+    /// Starts to read ranges of files, in one round. Gaps that are read along have at most `gap_bytes`.
+    ///
+    /// # Errors
+    /// Those of [`Self::file`]; storage errors.
+    pub(crate) fn start(&self, wanted: Vec<Wanted>, gap_bytes: u64, trace: Option<&mut Trace>) -> Result<StartedFetch> {
         let label = |file: usize, part: Part| self.label(file, part);
-        fetch(wanted, &|file| self.file(file), self.joining, trace, &label).map_err(of_data_file)
+        start(wanted, &|file| self.file(file), self.joining.with_gaps_within(gap_bytes), trace, &label)
+            .map_err(of_data_file)
+    }
+
+    /// The time to read and decode ranges of files, in microseconds.
+    pub(crate) fn price_us(&self, wanted: Vec<Wanted>) -> f64 {
+        let sizes = request_sizes(wanted, self.joining);
+        self.profile.batch_us(&sizes) + sizes.iter().sum::<u64>() as f64 * DECODED_US_PER_BYTE
+    }
+
+    /// The profile of the storage.
+    pub(crate) fn profile(&self) -> &Profile {
+        &self.profile
+    }
+
+    /// The ranges of all rows of all files.
+    ///
+    /// # Errors
+    /// [`ParquetIndexError::NotAnIndex`].
+    pub(crate) fn all_ranges(&self, columns: &[usize]) -> Result<Vec<Wanted>> {
+        let groups = self.catalog.groups.iter().enumerate();
+        let all = |(group, of): (usize, &Group)| GroupRows { group, ranges: std::iter::once(0..of.rows).collect() };
+        self.wanted(&groups.map(all).collect::<Vec<_>>(), columns)
+    }
+
+    /// The pages of columns that ascending rows of a group touch.
+    ///
+    /// # Errors
+    /// [`ParquetIndexError::NotAnIndex`].
+    pub(crate) fn walk(&self, group: usize, columns: &[usize]) -> Result<GroupWalk> {
+        let pages = self.pages(group)?;
+        self.with_source(group, &pages, |source, sources| source.walk(&of_file(sources, columns), pages.clone()))
     }
 
     fn wanted(&self, parts: &[GroupRows], columns: &[usize]) -> Result<Vec<Wanted>> {
@@ -271,7 +337,7 @@ impl Data {
     /// # Errors
     /// [`ParquetIndexError::NotAnIndex`].
     pub(crate) fn round_bytes(&self, parts: &[GroupRows], columns: &[usize]) -> Result<u64> {
-        Ok(round_bytes(self.wanted(parts, columns)?, self.joining))
+        Ok(request_sizes(self.wanted(parts, columns)?, self.joining).iter().sum())
     }
 
     /// Decodes columns of rows of a group from what was fetched.

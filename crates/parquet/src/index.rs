@@ -5,7 +5,6 @@ use crate::catalog::{Catalog, PROPERTY};
 use crate::data::{Data, GroupRows, Projection};
 use crate::error::{ParquetIndexError, Result};
 use crate::file::decode::row_at;
-use crate::file::fetched::Joining;
 use crate::folder::Folder;
 use crate::place::Place;
 use crate::router::RunSearch;
@@ -18,9 +17,6 @@ use std::collections::BTreeMap;
 use std::ops::{Bound, Range, RangeBounds};
 use std::path::PathBuf;
 use std::sync::Arc;
-
-/// Most bytes of pages that are read in one round for rows that lie apart.
-const ROUND_BYTES_MAX: u64 = 64 << 20;
 
 /// An index beside Parquet files: from a key to its rows in one round of reads, or two where files are not sorted.
 ///
@@ -39,6 +35,8 @@ pub(crate) struct Inner {
     pub(crate) runs: Option<Vec<OpenRun>>,
     /// The number of the first row of each group among all rows, and that of all rows.
     pub(crate) first_rows: Vec<u64>,
+    /// The upper limit of memory, in bytes.
+    pub(crate) memory_bytes: u64,
 }
 
 /// A run with what locates its intervals.
@@ -123,9 +121,9 @@ impl ParquetIndex {
         if runs.is_none() && table.len() != rows {
             return Err(wrong("it has records for other rows"));
         }
-        let joining = Joining::of(&options.profile);
-        let data = Data::new(catalog, key_type, path, folder, joining, None)?;
-        Ok(Self { inner: Arc::new(Inner { table, data, runs, first_rows }) })
+        let data = Data::new(catalog, key_type, path, folder, &options.profile, None)?;
+        let memory_bytes = options.memory_bytes;
+        Ok(Self { inner: Arc::new(Inner { table, data, runs, first_rows, memory_bytes }) })
     }
 
     /// The type of the keys.
@@ -238,7 +236,7 @@ impl ParquetIndex {
     }
 
     /// As [`Self::multi_get_traced`], the rows of the first of several keys: of as many as have pages of `most_bytes`,
-    /// and of one in any case.
+    /// or, where files are not sorted, rows of about as many; and of one in any case.
     ///
     /// # Errors
     /// As [`Self::get`].
@@ -424,15 +422,6 @@ pub(crate) fn normalise(mut ranges: Vec<Range<u64>>) -> Vec<Range<u64>> {
     joined
 }
 
-/// The parts of groups with the rows at these places: groups, and rows there.
-fn parts_of(places: &[(usize, u64)]) -> Vec<GroupRows> {
-    let mut of_groups: BTreeMap<usize, Vec<Range<u64>>> = BTreeMap::new();
-    for &(group, row) in places {
-        of_groups.entry(group).or_default().push(row..row + 1);
-    }
-    of_groups.into_iter().map(|(group, ranges)| GroupRows { group, ranges: normalise(ranges) }).collect()
-}
-
 /// Ascending ranges of rows, with the number of rows before each.
 struct Places<'a> {
     ranges: &'a [Range<u64>],
@@ -477,17 +466,13 @@ impl Inner {
         Ok(candidates.into_iter().map(|(group, ranges)| GroupRows { group, ranges: normalise(ranges) }).collect())
     }
 
-    /// The number of the first of `count` keys whose pages, of the rows that `parts` tells, take `most_bytes`; at least
-    /// one.
-    fn keys_within(
-        &self,
-        count: usize,
-        columns: &[usize],
-        most_bytes: u64,
-        parts: impl Fn(usize) -> Result<Vec<GroupRows>>,
-    ) -> Result<usize> {
-        let mut count = count;
-        while most_bytes < u64::MAX && count > 1 && self.data.round_bytes(&parts(count)?, columns)? > most_bytes {
+    /// The number of the first of keys whose pages take `most_bytes`; at least one.
+    fn keys_within(&self, runs: &[OpenRun], keys: &[&[u8]], columns: &[usize], most_bytes: u64) -> Result<usize> {
+        let mut count = keys.len();
+        while most_bytes < u64::MAX
+            && count > 1
+            && self.data.round_bytes(&self.candidates(runs, &keys[..count])?, columns)? > most_bytes
+        {
             count = count.div_ceil(2);
         }
         Ok(count)
@@ -502,9 +487,7 @@ impl Inner {
         trace: Option<&mut Trace>,
     ) -> Result<Vec<RecordBatch>> {
         let columns = both(&self.data.key, projection);
-        let count =
-            self.keys_within(keys.len(), &columns, most_bytes, |count| self.candidates(runs, &keys[..count]))?;
-        let keys = &keys[..count];
+        let keys = &keys[..self.keys_within(runs, keys, &columns, most_bytes)?];
         let parts = self.candidates(runs, keys)?;
         let fetched = self.data.fetch(&parts, &columns, trace)?;
         // The rows of each key in each group, and all of them.
@@ -581,10 +564,16 @@ impl Inner {
         if let Some(trace) = trace.as_deref_mut() {
             trace.add_index_reads(self.table.path(), &reads.reads, keys.len() > 1);
         }
-        let count = self.keys_within(rows.len(), &projection.columns, most_bytes, |count| {
-            Ok(parts_of(&self.places_of(rows[..count].iter().flatten())?))
-        })?;
-        rows.truncate(count);
+        if let Some(&first) = rows.iter().flatten().next() {
+            let most_rows = (most_bytes as f64 / self.decoded_row_bytes(first, projection)?) as usize;
+            let mut total = 0;
+            let ends = rows.iter().map(|of_key| {
+                total += of_key.len();
+                total
+            });
+            let count = ends.take_while(|&end| end <= most_rows).count();
+            rows.truncate(count.max(1));
+        }
         let all: Vec<u64> = rows.iter().flatten().copied().collect();
         let batch = self.rows(&all, projection, trace)?;
         let mut start = 0;
@@ -599,44 +588,12 @@ impl Inner {
     }
 
     /// The group of a row, and its number there.
-    fn place_of(&self, row: u64) -> Result<(usize, u64)> {
+    pub(crate) fn place_of(&self, row: u64) -> Result<(usize, u64)> {
         let group = self.first_rows.partition_point(|&first| first <= row).saturating_sub(1);
         if group >= self.data.catalog.groups.len() {
             return Err(self.data.malformed(format!("there is no row {row}")));
         }
         Ok((group, row - self.first_rows[group]))
-    }
-
-    fn places_of<'r>(&self, rows: impl IntoIterator<Item = &'r u64>) -> Result<Vec<(usize, u64)>> {
-        rows.into_iter().map(|&row| self.place_of(row)).collect()
-    }
-
-    /// Rows by their numbers, in the given order. Their pages are read in one round, or in several if they are large.
-    pub(crate) fn rows(
-        &self,
-        rows: &[u64],
-        projection: &Projection,
-        mut trace: Option<&mut Trace>,
-    ) -> Result<RecordBatch> {
-        let places = self.places_of(rows)?;
-        let parts = parts_of(&places);
-        if rows.len() > 1 && self.data.round_bytes(&parts, &projection.columns)? > ROUND_BYTES_MAX {
-            let (left, right) = rows.split_at(rows.len() / 2);
-            let left = self.rows(left, projection, trace.as_deref_mut())?;
-            let right = self.rows(right, projection, trace)?;
-            return self.concat(projection, &[left, right]);
-        }
-        let fetched = self.data.fetch(&parts, &projection.columns, trace)?;
-        let batches =
-            parts.iter().map(|part| self.data.decode(part, projection, &fetched)).collect::<Result<Vec<_>>>()?;
-        let of_parts: Vec<Places<'_>> = parts.iter().map(|part| Places::new(&part.ranges)).collect();
-        let mut indices = Vec::with_capacity(rows.len());
-        for (group, row) in places {
-            let part = parts.partition_point(|part| part.group < group);
-            let place = of_parts.get(part).and_then(|places| places.of(row));
-            indices.push((part, place.ok_or_else(|| self.data.malformed(format!("there is no row {row}")))?));
-        }
-        self.interleave(projection, &batches, &indices)
     }
 
     /// Rows of batches as one batch.
@@ -667,7 +624,7 @@ impl Inner {
     }
 
     /// Rows of which only their number is asked for.
-    fn without_columns(&self, projection: &Projection, rows: usize) -> Result<RecordBatch> {
+    pub(crate) fn without_columns(&self, projection: &Projection, rows: usize) -> Result<RecordBatch> {
         if !projection.columns.is_empty() {
             return Ok(RecordBatch::new_empty(projection.schema.clone()));
         }

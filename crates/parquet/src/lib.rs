@@ -36,6 +36,7 @@
 //! |---|---|
 //! | `build`, `update`, `verify`, `accept` | making an index, making it anew for the files of now, and checking it |
 //! | `index`, `scan`, `position` | lookups, ranks, counts; rows in key order, and by position |
+//! | `scattered` | rows of files that are not sorted: read in the order of the files, brought into key order |
 //! | `catalog`, `pages`, `router` | what is stored: files, places of pages, separators of sorted files |
 //! | `footer`, `page_header` | reading of files for an index |
 //! | `footer_fields`, `hint` | what other crates could not take |
@@ -65,6 +66,7 @@ mod position;
 mod router;
 mod rows;
 mod scan;
+mod scattered;
 mod schema;
 mod source;
 mod stated;

@@ -3,7 +3,7 @@
 use crate::catalog::Catalog;
 use crate::data::{Data, GroupRows, Pace, Projection};
 use crate::error::{ParquetIndexError, Result};
-use crate::file::fetched::{Fetched, Joining};
+use crate::file::fetched::Fetched;
 use crate::file::int96::Reading;
 use crate::folder::{Folder, PathFolder, split, split_query};
 use crate::open_data::{add_file, open, refuse_other_than_int96};
@@ -129,7 +129,7 @@ impl ParquetRows {
             let (column, known) = ((*column).to_owned(), names.join(", "));
             return Err(ParquetIndexError::NoColumn { path: shown, column, known });
         }
-        let data = Data::new(catalog, KeyType::Bytes, shown, folder, Joining::of(&profile), columns)?;
+        let data = Data::new(catalog, KeyType::Bytes, shown, folder, &profile, columns)?;
         let projection = data.project(columns)?;
         Ok(Self { data, projection, group: 0, row: 0, fetched: None, pace: Pace::new() })
     }

@@ -3,12 +3,12 @@
 use crate::data::{GroupRows, Pace, Projection};
 use crate::error::Result;
 use crate::file::fetched::Fetched;
-use crate::index::{Inner, OpenRun, ParquetIndex, RangeEnd, both, ends, row_number};
+use crate::index::{Inner, OpenRun, ParquetIndex, RangeEnd, both, ends};
 use crate::keys::RowKeys;
+use crate::scattered::windows::KeyOrder;
 use crate::trace::Trace;
 use arrow_array::{RecordBatch, UInt64Array};
 use ogive::KeyType;
-use ogive::table::TableRange;
 use ogive::types::{NullOrder, Value};
 use std::ops::{Bound, Range, RangeBounds};
 use std::sync::Arc;
@@ -17,8 +17,6 @@ use std::sync::Arc;
 const BATCH_ROWS: usize = 8192;
 /// Bytes of pages that are read at a time, about.
 const PART_BYTES: u64 = 16 << 20;
-/// Rows that are looked up first, and at most, where files are not sorted.
-const LOOKED_UP_ROWS: (usize, usize) = (128, 4096);
 
 /// The rows of a range in an order, as batches. After an error nothing follows.
 #[derive(Debug)]
@@ -27,14 +25,15 @@ pub struct ParquetScan {
     projection: Projection,
     state: State,
     is_reversed: bool,
+    /// Rows that are still wanted.
+    left: u64,
     trace: Option<Trace>,
 }
 
 #[derive(Debug)]
 enum State {
     Sorted(Vec<RunCursor>),
-    /// The records that lead to the rows, and how many are taken next.
-    Unsorted(Box<TableRange>, usize),
+    Unsorted(Box<KeyOrder>),
     Done,
 }
 
@@ -141,7 +140,7 @@ impl ParquetIndex {
         let inner = self.inner.clone();
         let projection = inner.data.project(columns)?;
         let state = State::Sorted(vec![RunCursor::new(None, 0..self.rows(), false)]);
-        Ok(ParquetScan { inner, projection, state, is_reversed: false, trace: None })
+        Ok(ParquetScan { inner, projection, state, is_reversed: false, left: u64::MAX, trace: None })
     }
 
     fn scan_from<K: AsRef<[u8]>>(
@@ -157,7 +156,7 @@ impl ParquetIndex {
             None => {
                 let owned = |bound: Bound<&K>| bound.map(|key| key.as_ref().to_vec());
                 let range = inner.table.range((owned(bounds.start_bound()), owned(bounds.end_bound())));
-                State::Unsorted(Box::new(range.traced()), LOOKED_UP_ROWS.0)
+                State::Unsorted(Box::new(KeyOrder::new(range.traced(), is_reversed)))
             }
             Some(runs) => {
                 let (start, end) = ends(&bounds);
@@ -171,11 +170,23 @@ impl ParquetIndex {
                 State::Sorted(ranks.iter().enumerate().map(cursor).collect())
             }
         };
-        Ok(ParquetScan { inner, projection, state, is_reversed, trace })
+        Ok(ParquetScan { inner, projection, state, is_reversed, left: u64::MAX, trace })
     }
 }
 
 impl ParquetScan {
+    /// Ends the scan after this number of rows, all of which are wanted: those of files that are not sorted are then read
+    /// at once, in the order of the files. Without it, or for rows that may not all be used, such a scan begins with few
+    /// rows and reads more as it is followed.
+    #[must_use]
+    pub fn limit(mut self, rows: u64) -> Self {
+        self.left = rows;
+        if let State::Unsorted(order) = &mut self.state {
+            order.limit(rows);
+        }
+        self
+    }
+
     /// The columns of the batches.
     #[must_use]
     pub fn schema(&self) -> arrow_schema::SchemaRef {
@@ -186,8 +197,8 @@ impl ParquetScan {
     #[must_use]
     pub fn into_trace(self) -> Option<Trace> {
         let Self { inner, state, mut trace, .. } = self;
-        if let (State::Unsorted(range, _), Some(trace)) = (&state, &mut trace)
-            && let Some(reads) = range.trace()
+        if let (State::Unsorted(rows), Some(trace)) = (&state, &mut trace)
+            && let Some(reads) = rows.trace()
         {
             trace.add_index_reads(inner.table.path(), &reads.reads, true);
         }
@@ -195,21 +206,10 @@ impl ParquetScan {
     }
 
     fn next_batch(&mut self) -> Result<Option<RecordBatch>> {
-        let Self { inner, projection, state, is_reversed, trace } = self;
+        let Self { inner, projection, state, is_reversed, trace, .. } = self;
         match state {
             State::Done => Ok(None),
-            State::Unsorted(range, count) => {
-                let mut rows = Vec::with_capacity(*count);
-                let next = || if *is_reversed { range.next_back() } else { range.next() };
-                for record in std::iter::from_fn(next).take(*count) {
-                    rows.push(row_number(&record?.1));
-                }
-                *count = (*count * 2).min(LOOKED_UP_ROWS.1);
-                if rows.is_empty() {
-                    return Ok(None);
-                }
-                inner.rows(&rows, projection, trace.as_mut()).map(Some)
-            }
+            State::Unsorted(rows) => rows.next_batch(inner, projection, trace.as_mut()),
             State::Sorted(cursors) => {
                 let runs = inner.runs.as_deref().unwrap_or_default();
                 let is_merge = cursors.len() > 1;
@@ -227,11 +227,18 @@ impl Iterator for ParquetScan {
     type Item = Result<RecordBatch>;
 
     fn next(&mut self) -> Option<Self::Item> {
+        if self.left == 0 {
+            return None;
+        }
         let next = self.next_batch().transpose();
         if matches!(next, Some(Err(_))) {
             self.state = State::Done;
         }
-        next
+        Some(next?.map(|batch| {
+            let rows = (batch.num_rows() as u64).min(self.left);
+            self.left -= rows;
+            batch.slice(0, rows as usize)
+        }))
     }
 }
 

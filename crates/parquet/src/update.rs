@@ -4,7 +4,6 @@ use crate::build::{self, BuildOptions, BuildReport, row_bytes, row_hash, row_val
 use crate::catalog::Catalog;
 use crate::data::{Data, difference};
 use crate::error::{ParquetIndexError, Result};
-use crate::file::fetched::Joining;
 use crate::file::footer::footer_checksum;
 use crate::folder::shown;
 use crate::folder::{Folder, join, split};
@@ -205,8 +204,7 @@ fn write(
     kept_groups: &HashMap<usize, usize>,
     kept_files: usize,
 ) -> Result<BuildReport> {
-    let joining = Joining::of(&options.table.profile);
-    let mut data = Data::new(catalog, old.key_type(), place.path(), folder, joining, None)?;
+    let mut data = Data::new(catalog, old.key_type(), place.path(), folder, &options.table.profile, None)?;
     let is_kept: std::collections::HashSet<usize> = kept_groups.values().copied().collect();
     let groups = data.catalog.groups.len();
     for group in (0..groups).filter(|group| !is_kept.contains(group)) {

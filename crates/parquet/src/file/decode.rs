@@ -3,6 +3,7 @@
 use super::fetched::{FetchedFile, Part, Wanted};
 use super::int96::{NoTimestamp, converted};
 use super::pages::{ColumnPages, GroupPages};
+use super::walk::GroupWalk;
 use crate::error::{ParquetIndexError, Remedy, Result};
 use crate::schema::{FileSchema, malformed};
 use arrow_array::{Array, ArrayRef, RecordBatch, RecordBatchOptions, UInt64Array};
@@ -119,6 +120,13 @@ impl GroupSource<'_> {
                 next = of_range.end.max(next);
             }
         }
+    }
+
+    /// The pages of the columns that ascending rows touch.
+    pub(crate) fn walk(&self, columns: &[usize], pages: Arc<GroupPages>) -> GroupWalk {
+        let leaves = columns.iter().flat_map(|&column| self.schema.leaves(column));
+        let known = leaves.filter(|&leaf| leaf < pages.columns.len()).map(|leaf| (leaf, self.is_whole(leaf)));
+        GroupWalk::new(self.file, known.collect(), pages)
     }
 
     /// Whether the column of a leaf is read as a whole: it, or another leaf of the column.

@@ -4,7 +4,7 @@ use crate::error::Result;
 use crate::trace::{Trace, TracedRequest};
 use bytes::{Buf, Bytes};
 use ogive::Profile;
-use ogive::io::{Purpose, RangeRequest, ReadableFile};
+use ogive::io::{PendingReads, Purpose, RangeRequest, ReadableFile};
 use parquet::errors::ParquetError;
 use parquet::file::reader::{ChunkReader, Length};
 use std::collections::BTreeMap;
@@ -38,6 +38,11 @@ impl Joining {
         let joined_bytes = largest(2.0 * base_us, JOINED_BYTES_MAX).max(JOINED_BYTES_MIN);
         Self { gap_bytes, joined_bytes }
     }
+
+    /// With gaps of at most this many bytes.
+    pub(crate) fn with_gaps_within(self, bytes: u64) -> Self {
+        Self { gap_bytes: self.gap_bytes.min(bytes), ..self }
+    }
 }
 
 /// A range of a data file that is needed.
@@ -67,6 +72,8 @@ pub(crate) enum Part {
 pub(crate) struct FetchedFile {
     file_bytes: u64,
     ranges: BTreeMap<u64, Bytes>,
+    /// Ranges that were taken over, which may lie within others.
+    held: BTreeMap<u64, Bytes>,
 }
 
 /// Bytes of data files, by the number of the file.
@@ -76,25 +83,67 @@ pub(crate) struct Fetched {
 }
 
 impl Fetched {
+    /// Takes ranges over from what was fetched before.
+    pub(crate) fn hold(&mut self, held: &[Wanted], before: &Self) {
+        for range in held {
+            let Some(of_file) = before.files.get(&range.file) else { continue };
+            let Ok(bytes) = of_file.get_bytes(range.offset, range.bytes as usize) else { continue };
+            let file = self.files.entry(range.file).or_insert_with(|| FetchedFile::of(of_file.file_bytes));
+            // A copy, so that the request that it is a part of can go.
+            file.held.insert(range.offset, Bytes::copy_from_slice(&bytes));
+        }
+    }
+
     /// The bytes of a file, for a reader of it.
     pub(crate) fn file(&self, file: usize) -> FetchedFile {
         self.files.get(&file).cloned().unwrap_or_default()
     }
 }
 
-/// Reads ranges of several files in one round: all requests are under way before any is waited for.
+/// Reads of some files that are under way.
+#[derive(Debug, Default)]
+pub(crate) struct StartedFetch(Vec<StartedFile>);
+
+/// Reads of a file that are under way.
+#[derive(Debug)]
+struct StartedFile {
+    number: usize,
+    file_bytes: u64,
+    /// The offset of each request.
+    offsets: Vec<u64>,
+    reads: Box<dyn PendingReads>,
+}
+
+impl StartedFetch {
+    /// Waits for the reads.
+    ///
+    /// # Errors
+    /// Storage errors.
+    pub(crate) fn wait(self) -> Result<Fetched> {
+        let mut fetched = Fetched::default();
+        for StartedFile { number, file_bytes, offsets, reads } in self.0 {
+            let entry = fetched.files.entry(number).or_insert_with(|| FetchedFile::of(file_bytes));
+            for (offset, buffer) in offsets.into_iter().zip(reads.wait()?) {
+                entry.ranges.insert(offset, Bytes::copy_from_slice(&buffer));
+            }
+        }
+        Ok(fetched)
+    }
+}
+
+/// Starts to read ranges of several files in one round: all requests are under way before any is waited for.
 ///
 /// # Errors
 /// Storage errors.
-pub(crate) fn fetch(
+pub(crate) fn start(
     mut wanted: Vec<Wanted>,
     files: &dyn Fn(usize) -> Result<Arc<dyn ReadableFile>>,
     joining: Joining,
     mut trace: Option<&mut Trace>,
     label: &dyn Fn(usize, Part) -> String,
-) -> Result<Fetched> {
+) -> Result<StartedFetch> {
     order(&mut wanted);
-    let mut pending = Vec::new();
+    let mut started = StartedFetch::default();
     if let Some(trace) = trace.as_deref_mut().filter(|_| !wanted.is_empty()) {
         trace.begin_round();
     }
@@ -116,16 +165,10 @@ pub(crate) fn fetch(
                 trace.push(TracedRequest::data(file.path(), offset, end - offset, parts));
             }
         }
-        pending.push((number, file.len(), requests, file.start_reads(&ranges)?));
+        let offsets = requests.iter().map(|&(offset, _)| offset).collect();
+        started.0.push(StartedFile { number, file_bytes: file.len(), offsets, reads: file.start_reads(&ranges)? });
     }
-    let mut fetched = Fetched::default();
-    for (number, file_bytes, requests, reads) in pending {
-        let entry = fetched.files.entry(number).or_insert_with(|| FetchedFile { file_bytes, ranges: BTreeMap::new() });
-        for ((offset, _), buffer) in requests.into_iter().zip(reads.wait()?) {
-            entry.ranges.insert(offset, Bytes::copy_from_slice(&buffer));
-        }
-    }
-    Ok(fetched)
+    Ok(started)
 }
 
 /// Sorts ranges, and drops those that occur before.
@@ -136,11 +179,11 @@ fn order(wanted: &mut Vec<Wanted>) {
     });
 }
 
-/// Bytes that [`fetch`] would read, with those between ranges.
-pub(crate) fn round_bytes(mut wanted: Vec<Wanted>, joining: Joining) -> u64 {
+/// Sizes of the requests that [`start`] would make, with the bytes between ranges.
+pub(crate) fn request_sizes(mut wanted: Vec<Wanted>, joining: Joining) -> Vec<u64> {
     order(&mut wanted);
     let of_files = wanted.chunk_by(|left, right| left.file == right.file);
-    of_files.flat_map(|of_file| join(of_file, joining)).map(|(offset, end)| end - offset).sum()
+    of_files.flat_map(|of_file| join(of_file, joining)).map(|(offset, end)| end - offset).collect()
 }
 
 fn check_range(file: &dyn ReadableFile, offset: u64, end: u64) -> Result<()> {
@@ -176,12 +219,18 @@ impl Length for FetchedFile {
 }
 
 impl FetchedFile {
+    fn of(file_bytes: u64) -> Self {
+        Self { file_bytes, ..Self::default() }
+    }
+
     /// What was fetched from `start` on, up to the end of a request.
     fn from(&self, start: u64) -> Result<Bytes, ParquetError> {
-        let found = self.ranges.range(..=start).next_back().and_then(|(offset, bytes)| {
+        let from = |ranges: &BTreeMap<u64, Bytes>, is_empty: bool| {
+            let (offset, bytes) = ranges.range(..=start).next_back()?;
             let skipped = usize::try_from(start - offset).ok()?;
-            (skipped <= bytes.len()).then(|| bytes.slice(skipped..))
-        });
+            (skipped < bytes.len() || is_empty && skipped == bytes.len()).then(|| bytes.slice(skipped..))
+        };
+        let found = from(&self.held, false).or_else(|| from(&self.ranges, true));
         found
             .ok_or_else(|| ParquetError::General(format!("a page refers to byte {start}, which is outside its column")))
     }

@@ -7,3 +7,4 @@ pub(crate) mod footer_fields;
 pub(crate) mod int96;
 pub(crate) mod page_header;
 pub(crate) mod pages;
+pub(crate) mod walk;

@@ -10,6 +10,7 @@ mod lookups;
 mod mixed;
 mod old_timestamps;
 mod orders;
+mod scattered;
 mod shapes;
 mod support;
 mod unusual;
