@@ -16,7 +16,7 @@ use crate::wait::without_lock;
 use arc_swap::ArcSwap;
 use ogive::Slice;
 use ogive::TableWriteOptions;
-use ogive::types::{KeyType, RecordType, ValueType};
+use ogive::types::{Alteration, Field, KeyType, RecordType, ValueType};
 use pyo3::exceptions::PyKeyError;
 use pyo3::prelude::*;
 use pyo3::types::{PyString, PyTuple};
@@ -189,7 +189,7 @@ impl Keyspace {
         look: impl FnOnce(&ogive::Keyspace, &[u8]) -> ogive::Result<Option<Slice>> + Send,
     ) -> PyResult<Option<Object<'py>>> {
         let Some((typed, Some(value))) = self.find(py, key, look)? else { return Ok(None) };
-        self.loaded(py, &typed.types, &typed.adapt(value)?).map(Some)
+        self.loaded(py, &typed.types, &value).map(Some)
     }
 
     /// What `look` finds for a key; nothing while the types are undecided, since there is no record then.
@@ -272,7 +272,7 @@ impl StatedParts {
         }
         let (keys, values) = (typed.types.keys, &typed.types.values);
         let is_other = self.keys.is_some_and(|stated| stated != keys)
-            || self.values.as_ref().is_some_and(|stated| !values.extends(stated) && !stated.extends(values));
+            || self.values.as_ref().is_some_and(|stated| !values.is_alike(stated));
         if is_other {
             let asked = (self.keys.map(|keys| keys.to_string()), self.values.as_ref().map(ToString::to_string));
             let (name, found) = (typed.keyspace()?.name(), &typed.types);
@@ -351,6 +351,30 @@ impl Keyspace {
         Ok((types.keys.to_string(), types.values.to_string()))
     }
 
+    /// Alters the fields of values: adds some, lets some be null, and gives some a type that holds their values.
+    #[pyo3(name = "_alter")]
+    fn alter(
+        &self,
+        py: Python<'_>,
+        add: Vec<(String, Object<'_>)>,
+        nullable: Vec<String>,
+        widen: Vec<(String, Object<'_>)>,
+    ) -> PyResult<()> {
+        let mut alteration = Alteration::new();
+        for (name, stated) in add {
+            alteration = alteration.add_field(Field::new(name, types::field_type(stated)?).nullable());
+        }
+        for name in nullable {
+            alteration = alteration.allow_null(name);
+        }
+        for (name, stated) in widen {
+            alteration = alteration.widen(name, types::key_type(&stated)?);
+        }
+        let typed = self.typed()?;
+        let keyspace = typed.keyspace()?;
+        py.detach(|| keyspace.alter(&alteration)).or_raise().map(drop)
+    }
+
     /// The types that the handle states, as its opening takes them.
     #[getter(_stated)]
     fn stated_types(&self) -> (Option<String>, Option<String>) {
@@ -405,7 +429,7 @@ impl Keyspace {
                 return Ok(default);
             };
             // Made before it is removed: a value that Python has no object for stays.
-            let object = self.loaded(py, &typed.types, &typed.adapt(value.clone())?)?;
+            let object = self.loaded(py, &typed.types, &value)?;
             let removed = self.find(py, key, |keyspace, key| keyspace.remove_if(key, &value))?;
             if removed.is_some_and(|(_, removed)| removed.is_done()) {
                 return Ok(object);
@@ -424,7 +448,7 @@ impl Keyspace {
         loop {
             let Some((key, value)) = py.detach(|| end_of(keyspace, last)).or_raise()? else { return Ok(None) };
             // Made before it is removed, as in `take`.
-            let object = self.loaded(py, &typed.types, &typed.adapt(value.clone())?)?;
+            let object = self.loaded(py, &typed.types, &value)?;
             let record = (decode_key(py, typed.types.keys, &key)?, object);
             if py.detach(|| keyspace.remove_if(&key, &value)).or_raise()?.is_done() {
                 return Ok(Some(record));

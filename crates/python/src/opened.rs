@@ -208,6 +208,7 @@ impl Typed {
         generation: u64,
     ) -> ogive::Result<Self> {
         let types = keyspace.record_type();
+        let keyspace = keyspace.reading_as(&types);
         let mut keys = snapshot.range::<&[u8]>(&keyspace, ..).keys();
         let is_undecided = types.is_bytes() && keys.next().transpose()?.is_none();
         drop(keys);
@@ -228,14 +229,6 @@ impl Typed {
                 Ok(Some(Self::of_pinned(pinned.renewed(keyspace).or_raise()?, generation, true)))
             }
             _ => Ok(None),
-        }
-    }
-
-    /// A value that was just read, as these types have it.
-    pub(crate) fn adapt(&self, value: ogive::Slice) -> PyResult<ogive::Slice> {
-        match &self.handle.get()?.pinned {
-            Some(pinned) => pinned.adapt(value).or_raise(),
-            None => Ok(value),
         }
     }
 
@@ -263,17 +256,7 @@ impl Typed {
     /// The values of many keys, of these types.
     pub(crate) fn multi_get(&self, keys: Vec<&[u8]>) -> ogive::Result<Vec<Option<ogive::Slice>>> {
         let Ok(TypedHandle { keyspace, .. }) = self.handle.get() else { return Ok(vec![None; keys.len()]) };
-        self.adapt_all(keyspace.multi_get(keys)?)
-    }
-
-    /// Values that were just read, as these types have them.
-    pub(crate) fn adapt_all(&self, found: Vec<Option<ogive::Slice>>) -> ogive::Result<Vec<Option<ogive::Slice>>> {
-        match self.handle.get() {
-            Ok(TypedHandle { pinned: Some(pinned), .. }) => {
-                found.into_iter().map(|found| pinned.adapt_found(Ok(found))).collect()
-            }
-            _ => Ok(found),
-        }
+        keyspace.multi_get(keys)
     }
 
     /// The keyspace.

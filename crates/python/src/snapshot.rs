@@ -109,7 +109,7 @@ impl Snapshot {
         let found = self.with(keyspace, |snapshot, of, typed| {
             let key = encode_key(typed.types.keys, key)?;
             let found = py.detach(|| snapshot.get(of, &key)).or_raise()?;
-            found.map(|value| keyspace.loaded(py, &typed.types, &typed.adapt(value)?)).transpose()
+            found.map(|value| keyspace.loaded(py, &typed.types, &value)).transpose()
         })?;
         Ok(found.flatten().or(default))
     }
@@ -125,7 +125,7 @@ impl Snapshot {
     fn multi_get(&self, py: Python<'_>, keyspace: &Keyspace, keys: &Object<'_>) -> PyResult<RowBatch> {
         let found = self.with(keyspace, |snapshot, keyspace, typed| {
             let keys = Keys::of(py, typed.types.keys, keys)?;
-            rows::found(py, &typed.types, &keys, |keys| typed.adapt_all(snapshot.multi_get(keyspace, keys)?))
+            rows::found(py, &typed.types, &keys, |keys| snapshot.multi_get(keyspace, keys))
         })?;
         found.map_or_else(
             || {

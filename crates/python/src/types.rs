@@ -23,6 +23,11 @@ fn nullable<'py>(stated: Bound<'py, PyAny>) -> PyResult<(Bound<'py, PyAny>, bool
     }
 }
 
+/// The type of a field that may be `None` in any case.
+pub(crate) fn field_type(stated: Bound<'_, PyAny>) -> PyResult<KeyType> {
+    key_type(&nullable(stated)?.0)
+}
+
 fn component(stated: Bound<'_, PyAny>) -> PyResult<Component> {
     let (stated, may_be_null) = nullable(stated)?;
     // As in SQL, and in the names of types.

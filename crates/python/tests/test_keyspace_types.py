@@ -10,6 +10,7 @@ import random
 import subprocess
 import sys
 import threading
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -323,3 +324,33 @@ def test_a_reader_of_fewer_fields_reads_those_that_it_knows(tmp_path: Path) -> N
         assert dict(pickle.loads(pickle.dumps(reader))) == dict(reader)
     with pytest.raises(ogive.WrongType):
         ogive.open(tmp_path / "s", read_only=True, key=int, value={"c": int})
+
+
+def test_altered_fields_keep_the_old_rows(db: ogive.Db) -> None:
+    fruit = db.keyspace("fruit", key=str, value={"name": str, "amount": "u32", "price": "decimal(4,2)"})
+    fruit["f"] = ("fig", 2**32 - 1, Decimal("1.25"))
+    plain, snapshot = db.keyspace("fruit"), db.snapshot()
+    with pytest.raises(ogive.InvalidArgument, match="does not hold all its values"):
+        fruit.alter(widen={"amount": "i32"})
+    with pytest.raises(ogive.InvalidArgument, match="there are: key, name, amount, price"):
+        fruit.alter(nullable=["colour"])
+
+    fruit.alter(nullable=["price"], add={"origin": str})
+    assert fruit["f"]["origin"] is None and fruit["f"]["amount"] == 2**32 - 1
+    fruit["l"] = {"name": "lime", "amount": 3, "price": None, "origin": "Iran"}
+    assert fruit["l"]["price"] is None and plain["l"]["origin"] == "Iran"
+
+    fruit.alter(widen={"amount": "u64", "price": "decimal(10,4)"})
+    with pytest.raises(ogive.WrongType):
+        fruit["f"]
+    assert plain.types == ("text", "{name: text, amount: u64, price: decimal(10,4)?, origin: text?}")
+    plain["p"] = ("pear", 2**40, None, None)
+    assert [(row["name"], row["amount"]) for row in plain.values()] == [("fig", 2**32 - 1), ("lime", 3), ("pear", 2**40)]
+    assert str(plain["f"]["price"]) == "1.2500"
+    assert snapshot.keyspace("fruit")["f"]["amount"] == 2**32 - 1
+    assert [value["amount"] for value in snapshot.keyspace("fruit").values()] == [2**32 - 1]
+
+    numbers = db.keyspace("numbers", key=str, value="u8")
+    numbers["n"] = 255
+    numbers.alter(widen={"value": "i64"})
+    assert db.keyspace("numbers")["n"] == 255

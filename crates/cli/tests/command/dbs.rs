@@ -237,6 +237,7 @@ fn wrong_usage_exits_with_two_and_makes_no_store() {
         "import",
         "ingest",
         "keyspaces",
+        "alter",
         "drop-keyspace",
         "compact",
         "checkpoint",

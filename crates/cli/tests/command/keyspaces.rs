@@ -248,3 +248,48 @@ fn a_header_without_rows_decides_no_types() {
         assert_eq!(found["key_type"], key_type, "{name}");
     }
 }
+
+#[test]
+fn fields_of_a_keyspace_are_altered_and_old_rows_stay_right() {
+    let folder = Folder::new();
+    folder.write("orders.csv", "id,item,amount,price\n1,fig,4294967295,1.25\n2,lime,3,0.50\n");
+    let types = ["--key", "id", "--type", "id=u64", "--type", "item=text", "--type", "amount=u32", "--type"];
+    let import = [&["import", "s", "orders.csv"], &types[..], &["price=decimal(4,2)"]].concat();
+    db(&folder, &import).exits_with(0);
+    db(&folder, &["compact", "s"]).exits_with(0);
+    let before = folder.run(&["info", "s", "--json"]).exits_with(0).json();
+    let alter = |arguments: &[&str]| db(&folder, &[&["alter", "s"], arguments].concat());
+    let fields = "{item: text, amount: u64, price: decimal(4,2)?, origin: text?}";
+    let widened = ["--widen", "amount: u64", "--nullable", "price", "--add", "origin: text?"];
+    alter(&[&widened[..], &["--dry-run"]].concat())
+        .exits_with(0)
+        .prints(&format!("s: keyspace \"default\" would become: u64 -> {fields}\n"));
+    assert_eq!(folder.run(&["info", "s", "--json"]).exits_with(0).json(), before);
+    alter(&widened).exits_with(0).prints(&format!("s: keyspace \"default\" is now: u64 -> {fields}\n"));
+    db(&folder, &["put", "s", "3", "pear,4294967296,,Iran"]).exits_with(0);
+    let rows = "1,fig,4294967295,1.25,\n2,lime,3,0.50,\n3,pear,4294967296,,Iran\n";
+    let exported = |rows: &str| {
+        let text = folder.run(&["export", "s", "-"]).exits_with(0).stdout;
+        assert_eq!(text.split_once('\n').unwrap().1, rows, "{text}");
+        folder.run(&["verify", "s"]).exits_with(0);
+    };
+    exported(rows);
+    let kept = alter(&["default", "--to", fields, "--json"]).exits_with(0).json();
+    assert_eq!((&kept["altered"], &kept["value_type"]), (&json!(false), &json!(fields)));
+    alter(&["--to", "{item: text, amount: decimal(22,1), price: decimal(4,2)?, origin: text?}"]).exits_with(0);
+    let rows = "1,fig,4294967295.0,1.25,\n2,lime,3.0,0.50,\n3,pear,4294967296.0,,Iran\n";
+    exported(rows);
+    db(&folder, &["compact", "s"]).exits_with(0);
+    exported(rows);
+    db(&folder, &["backup", "s", "b"]).exits_with(0);
+    db(&folder, &["restore", "b", "r"]).exits_with(0);
+    folder.run(&["get", "r", "1"]).exits_with(0).prints("fig,4294967295.0,1.25,\n");
+
+    alter(&["--widen", "amount: u8"]).exits_with(1).complains_of("take a decimal with at least");
+    alter(&["--widen", "id: u128"]).exits_with(1).complains_of("belongs to the key");
+    alter(&["--nullable", "colour"]).exits_with(1).complains_of("there are: id, item, amount, price, origin");
+    alter(&["--add", "x: u8"]).exits_with(1).complains_of("let it be null");
+    alter(&["--add", "x"]).exits_with(2).complains_of("is not a field");
+    alter(&[]).exits_with(2).complains_of("no alteration was given");
+    alter(&["other", "--nullable", "price"]).exits_with(1).complains_of("existing keyspaces: default");
+}

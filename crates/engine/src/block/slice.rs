@@ -34,6 +34,18 @@ impl Slice {
     }
 }
 
+impl Slice {
+    /// The slice without its first bytes, of which there are at least this many.
+    pub(crate) fn without_first(self, skip: usize) -> Self {
+        let length = self.len().saturating_sub(skip);
+        match self.0 {
+            Bytes::Inline { .. } => Self::from(self.get(skip..).unwrap_or_default()),
+            Bytes::Block { block, end, .. } => Self(Bytes::Block { block, start: end - length as u32, end }),
+            Bytes::Buffer { buffer, end, .. } => Self(Bytes::Buffer { buffer, start: end - length, end }),
+        }
+    }
+}
+
 impl Deref for Slice {
     type Target = [u8];
 

@@ -69,5 +69,5 @@ pub use {
     state::options::INLINE_BYTES_MAX,
     state::tables::learner::LearningStats,
     state::tables::learning::Learning,
-    state::version::STORE_FORMAT,
+    state::version::{ALTERED_FORMAT, STORE_FORMAT},
 };

@@ -9,7 +9,7 @@ use crate::lsm::compact::LevelsBelow;
 use crate::lsm::read::merge::MergeCursor;
 use crate::lsm::state::cursor::EntryCursor;
 use crate::lsm::state::entry::KeyspaceId;
-use crate::lsm::state::tables::table_file::{TableFile, TableOrigin, keyspace_property};
+use crate::lsm::state::tables::table_file::{KeyspaceStatement, TableFile, TableOrigin};
 use crate::lsm::state::version::{
     ClosedLengths, FileKind, KeyspaceLevels, LEVELS, Manifest, ManifestEdit, ManifestState, RecoveredManifest,
     TableFileMeta, file_name, parse_file_name,
@@ -42,7 +42,7 @@ pub(super) fn repair_in_place(
         ValueEvidence { values, suspect, ..ValueEvidence::default() },
     );
     let statements =
-        state.keyspaces.iter().map(|(&id, keyspace)| (id, keyspace_property(&keyspace.name, &keyspace.types.types)));
+        state.keyspaces.iter().map(|(&id, keyspace)| (id, KeyspaceStatement::new(&keyspace.name, &keyspace.types)));
     context.keyspaces = statements.collect();
     let mut edit = ManifestEdit::default();
     for (keyspace, level, table) in state.tables() {

@@ -23,15 +23,12 @@ use crate::lsm::state::entry::{KeyspaceId, Sequence};
 use crate::lsm::state::memtable::Memtable;
 use crate::lsm::state::range_tombstones::RangeTombstones;
 use crate::lsm::state::tables::table_file::{
-    KEYSPACE_PROPERTY, RANGE_TOMBSTONES_PROPERTY, STORE_PROPERTY, TableFile, TableOrigin, decode_keyspace_property,
-    keyspace_property,
+    KeyspaceStatement, RANGE_TOMBSTONES_PROPERTY, STORE_PROPERTY, TableFile, TableOrigin,
 };
 use crate::lsm::state::version::{
-    FileKind, LEVELS, ManifestEdit, ManifestState, StatedTypes, TableFileMeta, file_name, largest_number,
-    parse_file_name,
+    FileKind, LEVELS, ManifestEdit, ManifestState, TableFileMeta, file_name, largest_number, parse_file_name,
 };
 use crate::table::{Table, TableOptions};
-use crate::types::RecordType;
 use crate::verify::report::finding_of;
 use crate::vlog::ValueFile;
 use std::collections::{BTreeMap, BTreeSet};
@@ -61,7 +58,7 @@ pub(super) fn rebuild(
     let mut edit = ManifestEdit { bound: bound.collect(), ..ManifestEdit::default() };
     let mut context = RepairContext::new(storage, binding, largest_number(&**storage)?.saturating_add(1), evidence);
     let statements = statements(&tables, stale);
-    context.keyspaces = statements.iter().map(|(&id, (name, types))| (id, keyspace_property(name, types))).collect();
+    context.keyspaces = statements.clone();
     let mut known: BTreeMap<KeyspaceId, Sequence> = BTreeMap::new();
     for file in &tables {
         let newest = known.entry(file.origin.keyspace).or_default();
@@ -83,10 +80,11 @@ pub(super) fn rebuild(
         edit.value_files_added.extend(outcome.value_files.iter().map(|file| (file.number(), file.len_bytes())));
     }
     let name_of =
-        |id: KeyspaceId| statements.get(&id).map_or_else(|| format!("keyspace {id}"), |(name, _)| name.clone());
+        |id: KeyspaceId| statements.get(&id).map_or_else(|| format!("keyspace {id}"), |stated| stated.name.clone());
     edit.keyspaces_created = keyspaces.iter().filter(|&&id| id > 0).map(|&id| (id, name_of(id))).collect();
-    let typed = statements.iter().filter(|(id, (_, types))| (**id == 0 || keyspaces.contains(id)) && !types.is_bytes());
-    edit.types = typed.map(|(&id, (_, types))| (id, StatedTypes::next(Arc::new(types.clone())))).collect();
+    let is_typed = |stated: &KeyspaceStatement| !stated.types.types.is_bytes();
+    let typed = statements.iter().filter(|(id, stated)| (**id == 0 || keyspaces.contains(id)) && is_typed(stated));
+    edit.types = typed.map(|(&id, stated)| (id, stated.types.after_forms())).collect();
     edit.next_keyspace = keyspaces.last().map(|&last| last.saturating_add(1).max(1));
     edit.next_file = Some(context.next_file() + 1);
     edit.reserved = edit.next_file;
@@ -111,29 +109,32 @@ pub(super) fn rebuild(
 
 /// Names and types of keyspaces: those of the outdated manifest, else as the newest table of each states them. A name
 /// that two tables state for two keyspaces belongs to neither.
-fn statements(tables: &[Arc<TableFile>], stale: Option<&ManifestState>) -> BTreeMap<KeyspaceId, (String, RecordType)> {
-    let mut found: BTreeMap<KeyspaceId, (u64, (String, RecordType))> = BTreeMap::new();
+fn statements(tables: &[Arc<TableFile>], stale: Option<&ManifestState>) -> BTreeMap<KeyspaceId, KeyspaceStatement> {
+    let mut found: BTreeMap<KeyspaceId, (u64, KeyspaceStatement)> = BTreeMap::new();
     for file in tables {
-        let stated = file.table.property(KEYSPACE_PROPERTY).and_then(decode_keyspace_property);
-        let Some(stated) = stated else { continue };
+        let Some(stated) = KeyspaceStatement::of_table(&file.table) else { continue };
         let newest = found.entry(file.origin.keyspace).or_insert((file.meta.number, stated.clone()));
         if file.meta.number > newest.0 {
             *newest = (file.meta.number, stated);
         }
     }
     let mut found: BTreeMap<KeyspaceId, _> = found.into_iter().map(|(id, (_, stated))| (id, stated)).collect();
-    let count = |name: &String| found.values().filter(|(other, _)| other == name).count();
+    let count = |name: &String| found.values().filter(|other| other.name == *name).count();
     let ambiguous: BTreeSet<KeyspaceId> =
-        found.iter().filter(|(_, (name, _))| count(name) > 1).map(|(&id, _)| id).collect();
-    for (id, (name, _)) in &mut found {
+        found.iter().filter(|(_, stated)| count(&stated.name) > 1).map(|(&id, _)| id).collect();
+    for (id, stated) in &mut found {
         if ambiguous.contains(id) {
-            *name = format!("keyspace {id}");
+            stated.name = format!("keyspace {id}");
         }
     }
-    let of_manifest = stale.into_iter().flat_map(|state| &state.keyspaces);
-    found.extend(
-        of_manifest.map(|(&id, keyspace)| (id, (keyspace.name.clone(), keyspace.types.types.as_ref().clone()))),
-    );
+    for (&id, keyspace) in stale.into_iter().flat_map(|state| &state.keyspaces) {
+        let stated = KeyspaceStatement::new(&keyspace.name, &keyspace.types);
+        match found.get_mut(&id) {
+            // An alteration that the manifest does not know: there may be values of its form.
+            Some(newer) if newer.types.forms.current > stated.types.forms.current => newer.name = stated.name,
+            _ => _ = found.insert(id, stated),
+        }
+    }
     found
 }
 

@@ -17,7 +17,7 @@ use crate::lsm::state::entry::{Action, KeyspaceId, Sequence, ValueKind, decode_g
 use crate::lsm::state::file_numbers::FileNumberSource;
 use crate::lsm::state::memtable::Memtable;
 use crate::lsm::state::range_tombstones::RangeTombstones;
-use crate::lsm::state::tables::table_file::{OPENINGS_PROPERTY, Openings, TableFile, TableOrigin};
+use crate::lsm::state::tables::table_file::{KeyspaceStatement, OPENINGS_PROPERTY, Openings, TableFile, TableOrigin};
 use crate::lsm::state::version::{
     FileKind, ManifestState, RecoveredManifest, file_name, manifest_numbers, parse_file_name, recover, recover_at,
     recover_with_true_version, remove_leftovers,
@@ -285,7 +285,7 @@ pub(super) struct RepairContext {
     pub(super) evidence: Arc<ValueEvidence>,
     pub(super) recovered_count: Arc<RecoveredCount>,
     /// The statements of keyspaces for their tables.
-    pub(super) keyspaces: BTreeMap<KeyspaceId, Vec<u8>>,
+    pub(super) keyspaces: BTreeMap<KeyspaceId, KeyspaceStatement>,
     /// Value files whose values are copied to new ones.
     pub(super) collected: CollectedFiles,
 }
@@ -330,6 +330,7 @@ impl RepairContext {
         (origin, level): (TableOrigin, usize),
         below: LevelsBelow,
     ) -> Result<JobOutput> {
+        let statement = self.keyspaces.get(&origin.keyspace).cloned().unwrap_or_default();
         let context = JobContext {
             storage: &self.storage,
             binding: self.binding,
@@ -339,7 +340,7 @@ impl RepairContext {
             numbers: self,
             memory_bytes: self.options.job_bytes(),
             origin,
-            keyspace_property: self.keyspaces.get(&origin.keyspace).map_or(&[], Vec::as_slice),
+            statement: &statement,
             stop: &self.stop,
         };
         let job = MergeJob {

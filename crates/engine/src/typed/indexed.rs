@@ -8,7 +8,7 @@ use super::multimap::{MultimapRange, TypedMultimap, TypedPart};
 use super::parts::{TypedParts, TypedPrefix};
 use crate::block::Slice;
 use crate::error::{Advice, Call, Cause, Error, Result};
-use crate::io::local::sync::Mutex;
+use crate::io::local::sync::{Mutex, MutexGuard};
 use crate::lsm::{Batch, Db, DbSnapshot, Keyspace, PinnedTypes};
 use crate::table::KEY_BYTES_MAX;
 use crate::types::{Component, KeyType, range_of_prefix};
@@ -27,6 +27,29 @@ const BUILD_ENTRIES: u64 = 1000;
 
 /// Indexes are checked for completeness and built one at a time.
 static BUILDING: LazyLock<Mutex<()>> = LazyLock::new(Mutex::default);
+
+/// While it is held, no index is built.
+pub(super) fn building() -> MutexGuard<'static, ()> {
+    BUILDING.lock()
+}
+
+impl Keyspace {
+    /// The name of a keyspace that is noted as a secondary index of this one, if there is any.
+    pub(super) fn index_of_it(&self) -> Result<Option<String>> {
+        let db = self.store()?;
+        let Some(notes) = db.found_index_notes() else { return Ok(None) };
+        for name in db.keyspaces() {
+            let entries = db.keyspace(&name)?.number().to_be_bytes();
+            let owner = notes.get([OWNER, &entries].concat())?;
+            let both = [self.number().to_be_bytes(), entries].concat();
+            let is_noted = owner.is_some_and(|owner| *owner == self.number().to_be_bytes());
+            if is_noted || notes.prefix(both).keys().next().transpose()?.is_some() {
+                return Ok(Some(name));
+            }
+        }
+        Ok(None)
+    }
+}
 
 /// The entry of a record, by the bytes of its key and its value; `None` if the index leaves the record out.
 type EntryOf = dyn Fn(&[u8], &[u8]) -> Result<Option<Vec<u8>>> + Send + Sync;
@@ -409,10 +432,9 @@ impl<K: TypedKey + TypedParts + ?Sized, V: TypedValue + ?Sized> IndexedBatch<'_,
     fn change(&self, batch: &mut Batch, key: &[u8], new: Option<&[u8]>) -> Result<Option<Slice>> {
         let records = self.keyspace.records.checked()?;
         let old = records.get(key)?;
-        let known = old.clone().map(|old| self.keyspace.records.pinned().adapt(old)).transpose()?;
         for index in &self.keyspace.indexes {
             let entry = |value: &[u8]| index.entry(key, value).transpose();
-            let before = match known.as_deref().and_then(entry) {
+            let before = match old.as_deref().and_then(entry) {
                 // An entry that is too long is in no index: the record bypassed this one.
                 Some(Err(Error { cause: Cause::KeyLength { .. }, .. })) => None,
                 before => before.transpose()?,
@@ -530,7 +552,7 @@ where
     fn record(&self, entry: Result<(TypedPart<I>, TypedPart<K>)>) -> Result<TypedRecord<K, V>> {
         let key = key_of(entry)?;
         let value = self.snapshot.get(self.records.untyped(), key.bytes());
-        let value = self.records.pinned().adapt_found(value)?.ok_or_else(|| {
+        let value = value?.ok_or_else(|| {
             Error::input(format!(
                 "an index of the keyspace {:?} leads to a key that it does not have: writes bypassed the index",
                 self.records.name()

@@ -65,7 +65,7 @@ impl Keyspace {
 }
 
 impl<K: TypedKey + ?Sized, V: TypedValue + ?Sized> TypedKeyspace<K, V> {
-    /// The keyspace without types.
+    /// The keyspace with values of bytes, those of its types when it was opened.
     #[must_use]
     pub fn untyped(&self) -> &Keyspace {
         self.pinned.keyspace()
@@ -120,7 +120,7 @@ impl<K: TypedKey + ?Sized, V: TypedValue + ?Sized> TypedKeyspace<K, V> {
     /// As [`Keyspace::get`].
     #[inline(always)]
     pub fn get<'k>(&self, key: impl Borrow<K::Arg<'k>>) -> Result<Option<TypedGuard<V>>> {
-        TypedGuard::of_found(self.pinned.adapt_found(self.untyped().get(K::encode(key.borrow())?)))
+        TypedGuard::of_found(self.untyped().get(K::encode(key.borrow())?))
     }
 
     /// Returns the values of many keys, in their order, as [`Keyspace::multi_get`] does.
@@ -133,7 +133,7 @@ impl<K: TypedKey + ?Sized, V: TypedValue + ?Sized> TypedKeyspace<K, V> {
     {
         let keys: Vec<Vec<u8>> = encoded::<K, Q>(keys)?;
         let found = self.untyped().multi_get(keys)?;
-        found.into_iter().map(|found| TypedGuard::of_found(self.pinned.adapt_found(Ok(found)))).collect()
+        found.into_iter().map(|found| TypedGuard::of_found(Ok(found))).collect()
     }
 
     /// Returns the value of a key, for values that borrow nothing: numbers, rows, `String`.
@@ -145,7 +145,7 @@ impl<K: TypedKey + ?Sized, V: TypedValue + ?Sized> TypedKeyspace<K, V> {
     where
         V: for<'a> TypedData<Read<'a> = R>,
     {
-        match self.pinned.adapt_found(self.untyped().get(K::encode(key.borrow())?))? {
+        match self.untyped().get(K::encode(key.borrow())?)? {
             Some(bytes) => read::<V>(&bytes).map(Some),
             None => Ok(None),
         }
@@ -271,7 +271,7 @@ impl<K: TypedKey + ?Sized, V: TypedValue + ?Sized> TypedSnapshot<K, V> {
     /// As [`DbSnapshot::get`].
     pub fn get<'k>(&self, key: impl Borrow<K::Arg<'k>>) -> Result<Option<TypedGuard<V>>> {
         let found = self.snapshot.get(self.keyspace.untyped(), K::encode(key.borrow())?);
-        TypedGuard::of_found(self.keyspace.pinned.adapt_found(found))
+        TypedGuard::of_found(found)
     }
 
     /// Returns the values of many keys, in their order, as [`DbSnapshot::multi_get`] does.
@@ -284,8 +284,7 @@ impl<K: TypedKey + ?Sized, V: TypedValue + ?Sized> TypedSnapshot<K, V> {
     {
         let keys: Vec<Vec<u8>> = encoded::<K, Q>(keys)?;
         let found = self.snapshot.multi_get(self.keyspace.untyped(), keys)?;
-        let pinned = &self.keyspace.pinned;
-        found.into_iter().map(|found| TypedGuard::of_found(pinned.adapt_found(Ok(found)))).collect()
+        found.into_iter().map(|found| TypedGuard::of_found(Ok(found))).collect()
     }
 
     /// Returns the value of a key, for values that borrow nothing.

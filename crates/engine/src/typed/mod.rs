@@ -14,6 +14,7 @@
 //! stated in the files, so that other programs and languages read the same keys and fields; other types are an error.
 //! [`TypedKey`] lists the types for keys, [`TypedValue`] those for values.
 
+mod alter;
 mod data;
 #[cfg(any(feature = "chrono", feature = "jiff", feature = "uuid"))]
 mod foreign;

@@ -18,7 +18,9 @@
 //! # Ok::<(), ogive::Error>(())
 //! ```
 
+mod alteration;
 mod calendar;
+mod conversion;
 mod escape;
 mod float_text;
 mod key_type;
@@ -38,6 +40,8 @@ mod row_tests;
 #[cfg(test)]
 mod tests;
 
+pub use alteration::Alteration;
+pub(crate) use conversion::ValueRest;
 pub use key_type::{KeyType, TimeUnit};
 pub(crate) use prefix::{end_of_prefix, range_of_prefix};
 pub use record_type::{KeyColumn, RecordType};

@@ -20,26 +20,6 @@ pub(super) fn header_bytes(fields: usize) -> usize {
 }
 
 impl RowType {
-    /// The row of these bytes without the fields that `known` lacks, whose fields are the first ones of this type;
-    /// `None` if it has no others.
-    ///
-    /// # Errors
-    /// As [`Row::new`].
-    pub(crate) fn narrowed(&self, known: &Self, bytes: &[u8]) -> Result<Option<Vec<u8>>> {
-        let row = Row::new(self, bytes)?;
-        let fields = known.fields().len();
-        if row.count <= fields {
-            return Ok(None);
-        }
-        let mut narrowed = RowBuilder::new(known.clone());
-        for field in row.iter().take(fields) {
-            narrowed.push_bytes(field)?;
-        }
-        let mut out = Vec::new();
-        narrowed.finish(&mut out)?;
-        Ok(Some(out))
-    }
-
     /// The bytes in front of the field of a row with a single field of variable width, by the first byte of the row;
     /// `None` if no such row begins with it. With it, a field that does not fit in memory can be read as a stream.
     #[must_use]
@@ -49,6 +29,14 @@ impl RowType {
         let is_one = key_type.width().is_none() && first >> END_WIDTH_BITS == 1;
         is_one.then_some(1 + usize::from(*nullable) + end_bytes)
     }
+}
+
+/// What the head of a row has of a field: its bytes, if their number is fixed, or where they end in the heap.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct HeadField<'a> {
+    pub(super) is_null: bool,
+    pub(super) fixed: &'a [u8],
+    pub(super) end: usize,
 }
 
 /// The fields of a row, in its bytes. Nothing is copied.
@@ -75,6 +63,20 @@ impl<'a> Row<'a> {
     }
 
     pub(super) fn find(row_type: &'a RowType, bytes: &'a [u8]) -> Option<Self> {
+        let row = Self::find_head(row_type, bytes)?;
+        let heap_bytes = bytes.len() - row.heap_at;
+        (row.end(row.row_type.before(row.count).variable as usize) == heap_bytes).then_some(row)
+    }
+
+    /// The row that begins with these bytes, which are all of those in front of its heap.
+    ///
+    /// # Errors
+    /// As [`Self::new`].
+    pub(super) fn of_head(row_type: &'a RowType, head: &'a [u8]) -> Result<Self> {
+        Self::find_head(row_type, head).ok_or_else(|| wrong(row_type, head))
+    }
+
+    fn find_head(row_type: &'a RowType, bytes: &'a [u8]) -> Option<Self> {
         let mut nulls_at = 0;
         let header = take_varint(bytes, &mut nulls_at)?;
         let end_bytes = *END_WIDTHS.get((header & ((1 << END_WIDTH_BITS) - 1)) as usize)?;
@@ -87,8 +89,30 @@ impl<'a> Row<'a> {
         let ends_at = fixed_at + all.fixed_bytes as usize;
         let heap_at = ends_at + all.variable as usize * end_bytes;
         let row = Self { row_type, bytes, count, nulls_at, fixed_at, ends_at, heap_at, end_bytes };
-        let heap_bytes = bytes.len().checked_sub(heap_at)?;
-        (row.end(all.variable as usize) == heap_bytes).then_some(row)
+        (heap_at <= bytes.len()).then_some(row)
+    }
+
+    /// Where the bytes of the fields of variable width begin.
+    pub(super) fn heap_at(&self) -> usize {
+        self.heap_at
+    }
+
+    /// What the head of a row has of a field, or of one behind its own, which is null.
+    ///
+    /// # Errors
+    /// [`Cause::Input`](crate::Cause::Input) if the row is not one of its type.
+    pub(super) fn in_head(&self, index: usize) -> Result<HeadField<'a>> {
+        let written = index.min(self.count);
+        let before = self.row_type.before(written);
+        let last = HeadField { is_null: true, fixed: &[], end: self.end(before.variable as usize) };
+        let Some(field) = self.row_type.fields().get(index).filter(|_| index < self.count) else { return Ok(last) };
+        let is_null = field.nullable && self.is_null(before.nullable as usize);
+        let Some(width) = field.key_type.width() else {
+            return Ok(HeadField { is_null, end: self.end(before.variable as usize + 1), ..last });
+        };
+        let at = self.fixed_at + before.fixed_bytes as usize;
+        let fixed = self.bytes.get(at..at + width).ok_or_else(|| wrong(self.row_type, self.bytes))?;
+        Ok(HeadField { is_null, fixed, ..last })
     }
 
     /// Its type.
@@ -377,6 +401,32 @@ fn wrong(row_type: &RowType, bytes: &[u8]) -> Error {
     Error::input(format!("a value of {} bytes is not a row of type {row_type}", bytes.len()))
 }
 
+/// Appends what is in front of the heap of a row: its fields of fixed width, and where the others end.
+///
+/// # Errors
+/// [`Cause::Input`](crate::Cause::Input) if the row exceeds 4 GiB.
+pub(super) fn append_row_head(
+    count: usize,
+    nulls: &[u8],
+    fixed: &[u8],
+    ends: &[usize],
+    target: &mut Vec<u8>,
+) -> Result<()> {
+    let code = match ends.last().copied().unwrap_or(0) {
+        0..=0xff => 0,
+        0x100..=0xffff => 1,
+        0x1_0000..=0xffff_ffff => 2,
+        longer => return Err(Error::input(format!("a row of {longer} bytes is too long"))),
+    };
+    put_varint(target, (count << END_WIDTH_BITS) as u64 | code as u64);
+    target.extend_from_slice(nulls);
+    target.extend_from_slice(fixed);
+    for end in ends {
+        target.extend_from_slice(&(*end as u32).to_le_bytes()[..END_WIDTHS[code]]);
+    }
+    Ok(())
+}
+
 /// Builds rows, one field after the other.
 #[derive(Clone, Debug)]
 pub struct RowBuilder {
@@ -470,20 +520,9 @@ impl RowBuilder {
             self.clear();
             return Err(Error::input(detail));
         }
-        let code = match self.heap.len() {
-            0..=0xff => 0,
-            0x100..=0xffff => 1,
-            0x1_0000..=0xffff_ffff => 2,
-            longer => {
-                self.clear();
-                return Err(Error::input(format!("a row of {longer} bytes is too long")));
-            }
-        };
-        put_varint(target, (self.count << END_WIDTH_BITS) as u64 | code as u64);
-        target.extend_from_slice(&self.nulls);
-        target.extend_from_slice(&self.fixed);
-        for end in &self.ends {
-            target.extend_from_slice(&(*end as u32).to_le_bytes()[..END_WIDTHS[code]]);
+        if let Err(error) = append_row_head(self.count, &self.nulls, &self.fixed, &self.ends, target) {
+            self.clear();
+            return Err(error);
         }
         target.extend_from_slice(&self.heap);
         self.clear();

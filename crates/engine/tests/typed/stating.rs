@@ -213,7 +213,7 @@ fn a_reader_goes_on_with_its_types_or_is_refused() {
     for (pinned, expected) in [(&old, &short), (&new, &long)] {
         let renewed = pinned.renewed(&now).unwrap();
         assert_eq!(renewed.types(), pinned.types());
-        assert_eq!(&*renewed.adapt(now.get([1; 8]).unwrap().unwrap()).unwrap(), &expected[..]);
+        assert_eq!(&*renewed.keyspace().get([1; 8]).unwrap().unwrap(), &expected[..]);
         let range: Vec<_> = renewed.adapt_range(now.iter()).collect::<Result<_, _>>().unwrap();
         assert_eq!((range.len(), &*range[1].1), (2, &expected[..]));
         assert_eq!(renewed.renewed(&now).unwrap().types(), pinned.types());

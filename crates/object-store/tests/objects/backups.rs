@@ -211,7 +211,7 @@ fn files_that_the_store_does_not_copy_are_downloaded_and_uploaded() {
     store.take_counts();
     Db::open_read_only(Arc::clone(&source), &DbOptions::default()).unwrap().checkpoint(at("copy")).unwrap();
     assert_eq!(store.take_counts().uploads, long);
-    assert!(verify_store(&at("copy"), &mut |_, _| ()).unwrap().is_sound());
+    assert!(verify_store(at("copy"), &mut |_, _| ()).unwrap().is_sound());
 }
 
 /// Names with what URLs and headers give a meaning.

@@ -6,7 +6,7 @@ import json
 import os
 import threading
 import weakref
-from collections.abc import Iterator, MutableMapping
+from collections.abc import Iterable, Iterator, Mapping, MutableMapping
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, overload
 
@@ -86,6 +86,39 @@ class Keyspace(AwaitableWrites, _internal.Keyspace, OrderedMapping[K, V]):
     def db(self) -> Db[Any, Any]:
         """The store."""
         return self._of
+
+    def alter(
+        self,
+        *,
+        add: Mapping[str, Any] | None = None,
+        nullable: Iterable[str] = (),
+        widen: Mapping[str, Any] | None = None,
+    ) -> None:
+        """Alters the fields of values, without rewriting records.
+
+        :param add: fields that come behind the others, with their types; they may be ``None``, and are so in the
+            records that are there
+        :param nullable: names of fields that may be ``None`` from now on
+        :param widen: fields with types that hold all their values exactly: wider integers, ``"f64"`` for ``"f32"``,
+            decimals with no fewer digits on either side of the point, times in a finer unit; of values without
+            fields, the name is ``"value"``
+        :raises InvalidArgument: for what would not keep every value with its meaning; the message says what to do
+
+        It is durable when it returns. Handles that stated other types of fields when they were opened raise
+        :class:`WrongType` from then on; all others go on with the types of now.
+
+        >>> import ogive, tempfile
+        >>> db = ogive.open(tempfile.mkdtemp())
+        >>> fruit = db.keyspace("fruit", key=str, value={"name": str, "amount": "u32"})
+        >>> fruit["f"] = ("fig", 3)
+        >>> fruit.alter(add={"origin": str}, widen={"amount": "u64"})
+        >>> fruit = db.keyspace("fruit")
+        >>> fruit["l"] = ("lime", 2**40, None)
+        >>> fruit["f"], fruit.types
+        ({'name': 'fig', 'amount': 3, 'origin': None}, ('text', '{name: text, amount: u64, origin: text?}'))
+        >>> db.close()
+        """
+        self._alter(list((add or {}).items()), list(nullable), list((widen or {}).items()))
 
     def setdefault(self, key: Any, default: Any = None) -> Any:
         """The value of a key, which is inserted if the key is absent."""

@@ -10,7 +10,7 @@ use arrow_schema::SchemaRef;
 use datafusion::error::Result;
 use ogive::lsm::PinnedTypes;
 use ogive::types::RecordType;
-use ogive::{Db, DbRange, DbSnapshot, Keyspace, Profile, Slice};
+use ogive::{Db, DbRange, DbSnapshot, Keyspace, Profile};
 use std::fmt;
 use std::ops::RangeBounds;
 use std::sync::Arc;
@@ -20,8 +20,8 @@ pub(crate) struct KeyspaceRelation {
     snapshot: DbSnapshot,
     keyspace: Keyspace,
     record_type: Arc<RecordType>,
-    /// The types of rows, if those of the keyspace are others.
-    pinned: Option<PinnedTypes>,
+    /// Keeps the types of rows, if those of the keyspace are others.
+    _pinned: Option<PinnedTypes>,
     identity: RelationIdentity,
     schema: SchemaRef,
     key: KeyColumns,
@@ -45,6 +45,8 @@ impl KeyspaceRelation {
         let own = keyspace.record_type();
         let pinned = types.filter(|types| **types != *own).map(|types| keyspace.declare(types)).transpose()?;
         let record_type = pinned.as_ref().map_or(own, |pinned| pinned.types().clone());
+        // An alteration while the relation is there changes no schema.
+        let keyspace = keyspace.reading_as(&record_type);
         let version = db.version().map_or_else(|| snapshot.sequence().to_string(), |version| version.to_string());
         // A store that is made anew at the same place counts from one again.
         let version = format!("{:016x}-{version}", db.identity());
@@ -52,7 +54,7 @@ impl KeyspaceRelation {
         let identity = RelationIdentity { location, keyspace: keyspace.name().to_owned(), version, types };
         let schema = ogive_arrow::schema_of(&record_type, false);
         let key = KeyColumns::new(record_type.keys, &schema, &key_positions(&record_type), false);
-        Ok(Self { snapshot, keyspace, record_type, pinned, identity, schema, key, profile })
+        Ok(Self { snapshot, keyspace, record_type, _pinned: pinned, identity, schema, key, profile })
     }
 }
 
@@ -118,7 +120,6 @@ impl Relation for KeyspaceRelation {
         let records = KeyspaceRecords {
             snapshot: self.snapshot.clone(),
             keyspace: self.keyspace.clone(),
-            pinned: self.pinned.clone(),
             metrics: request.metrics.clone(),
         };
         Ok(Box::new(RecordScan::new(records, &self.record_type, &request)))
@@ -127,19 +128,9 @@ impl Relation for KeyspaceRelation {
 
 struct KeyspaceRecords {
     snapshot: DbSnapshot,
+    /// Reads values as those of the types of rows.
     keyspace: Keyspace,
-    pinned: Option<PinnedTypes>,
     metrics: ScanMetrics,
-}
-
-impl KeyspaceRecords {
-    /// A value of the keyspace as one of the types of rows.
-    fn adapt(&self, value: Slice) -> ogive::Result<Slice> {
-        match &self.pinned {
-            Some(pinned) => pinned.adapt(value),
-            None => Ok(value),
-        }
-    }
 }
 
 impl Records for KeyspaceRecords {
@@ -151,15 +142,11 @@ impl Records for KeyspaceRecords {
         self.metrics.add_keys(keys.len());
         let found = self.snapshot.multi_get(&self.keyspace, keys)?;
         let mut found = found.into_iter().enumerate().filter_map(|(at, value)| Some((at, value?)));
-        found.try_for_each(|(at, value)| visit(at, &self.adapt(value)?))
+        found.try_for_each(|(at, value)| visit(at, &value))
     }
 
     fn range(&self, range: KeyRange, with_values: bool, is_descending: bool) -> ogive::Result<Box<dyn RecordRange>> {
         let range = self.snapshot.range::<Vec<u8>>(&self.keyspace, range);
-        let range = match &self.pinned {
-            Some(pinned) => pinned.adapt_range(range),
-            None => range,
-        };
         Ok(match (with_values, is_descending) {
             (true, false) => Box::new(ForwardRange(range)),
             (true, true) => {

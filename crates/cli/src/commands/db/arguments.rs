@@ -2,7 +2,7 @@
 
 use super::store::StoreFolder;
 use super::{
-    backup, backups, bench, checkpoint, compact, delete, drop_keyspace, import, ingest, keyspaces, put, restore,
+    alter, backup, backups, bench, checkpoint, compact, delete, drop_keyspace, import, ingest, keyspaces, put, restore,
     upgrade,
 };
 use crate::commands::subcommands;
@@ -33,6 +33,7 @@ subcommands! {
         /// List the keyspaces of a store: rows, bytes, types of keys
         #[command(after_help = keyspaces::EXAMPLES)]
         Keyspaces(StoreFolder) => keyspaces::run,
+        Alter(alter::DbAlter) => alter::run,
         DropKeyspace(drop_keyspace::DbDropKeyspace) => drop_keyspace::run,
         /// Compact a store completely
         #[command(after_help = compact::EXAMPLES)]

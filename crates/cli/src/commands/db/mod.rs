@@ -1,5 +1,6 @@
 //! `ogive db`: commands on stores, one file each.
 
+mod alter;
 mod arguments;
 mod backup;
 mod backups;

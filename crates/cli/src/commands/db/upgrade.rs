@@ -33,7 +33,7 @@ pub(crate) fn run(store: &StoreFolder, output: &mut Output) -> Result<Outcome> {
 }
 
 fn is_newest(store: &StoreFolder) -> Result<bool> {
-    Ok(store.read()?.stats().format == STORE_FORMAT)
+    Ok(store.read()?.stats().format >= STORE_FORMAT)
 }
 
 /// Adds to a failure whether the format was raised: the newest manifest says so, even if a later step failed.

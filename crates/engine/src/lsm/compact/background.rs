@@ -22,7 +22,7 @@ use crate::lsm::state::keyspace_tree::KeyspaceTree;
 use crate::lsm::state::memtable_set::MemtableSet;
 use crate::lsm::state::tables::learner::LearningTask;
 use crate::lsm::state::tables::level::{LevelCursor, LevelTables};
-use crate::lsm::state::tables::table_file::{TableFile, TableOrigin, keyspace_property};
+use crate::lsm::state::tables::table_file::{KeyspaceStatement, TableFile, TableOrigin};
 use crate::lsm::state::value_files::ValueHandle;
 use crate::lsm::state::version::{FileKind, KeyspaceLevels, ManifestEdit, TableFileMeta, file_name, parse_file_name};
 use std::collections::BTreeMap;
@@ -270,13 +270,13 @@ impl Core {
     }
 
     /// The statement of a keyspace for its tables.
-    fn keyspace_property(&self, id: KeyspaceId) -> Vec<u8> {
+    fn statement(&self, id: KeyspaceId) -> KeyspaceStatement {
         let shared = self.contents.lock();
-        let property = |tree: &Arc<KeyspaceTree>| keyspace_property(&tree.name, &tree.types.peek().types);
-        shared.trees.get(&id).map(property).unwrap_or_default()
+        let statement = |tree: &Arc<KeyspaceTree>| KeyspaceStatement::new(&tree.name, &tree.types.peek());
+        shared.trees.get(&id).map(statement).unwrap_or_default()
     }
 
-    fn context<'a>(&'a self, form: TableForm, origin: TableOrigin, keyspace_property: &'a [u8]) -> JobContext<'a> {
+    fn context<'a>(&'a self, form: TableForm, origin: TableOrigin, statement: &'a KeyspaceStatement) -> JobContext<'a> {
         JobContext {
             storage: &self.files.storage,
             binding: self.files.binding,
@@ -285,7 +285,7 @@ impl Core {
             learner: self.background.learner.as_deref(),
             numbers: self,
             origin,
-            keyspace_property,
+            statement,
             stop: self.background.stop_flag(),
             memory_bytes: self.options.job_bytes(),
         }
@@ -393,9 +393,9 @@ impl Core {
             };
             let snapshots = self.contents.live_snapshots.sequences();
             let origin = TableOrigin { keyspace: id, newest: 0 };
-            let property = self.keyspace_property(id);
+            let statement = self.statement(id);
             let outcome = flush(
-                &self.context(form, origin, &property),
+                &self.context(form, origin, &statement),
                 memtable,
                 &snapshots,
                 LevelsBelow::memtable(&levels),
@@ -618,8 +618,8 @@ impl Core {
             if job.reason == JobReason::Requested { self.options.threads.clamp(1, parts_max.max(1)) } else { 1 };
         let borders = if threads > 1 { job.splits(threads) } else { Vec::new() };
         let newest = inputs.tables.values().map(|table| table.origin.newest).max().unwrap_or(0);
-        let property = self.keyspace_property(job.keyspace);
-        let context = self.context(form, TableOrigin { keyspace: job.keyspace, newest }, &property);
+        let statement = self.statement(job.keyspace);
+        let context = self.context(form, TableOrigin { keyspace: job.keyspace, newest }, &statement);
         let _held = self.files.cache.reserve_scoped(context.memory_bytes * threads.min(borders.len() + 1) as u64);
         run_subcompactions(&context, threads, borders, |part| MergeJob {
             cursor: inputs.cursor(job, context.read_ahead_bytes(inputs.tables.len())),

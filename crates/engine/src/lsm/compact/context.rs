@@ -7,7 +7,9 @@ use crate::io::Storage;
 use crate::lsm::state::file_numbers::FileNumberSource;
 use crate::lsm::state::options::DbOptions;
 use crate::lsm::state::tables::learner::Learner;
-use crate::lsm::state::tables::table_file::{Openings, TableOrigin};
+use crate::lsm::state::tables::table_file::{KeyspaceStatement, Openings, TableOrigin};
+use crate::lsm::state::version::StatedTypes;
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -33,8 +35,8 @@ pub(crate) struct JobContext<'a> {
     pub(crate) memory_bytes: u64,
     /// The origin recorded in the output tables.
     pub(crate) origin: TableOrigin,
-    /// The statement of the keyspace that is recorded in the output tables; empty for none.
-    pub(crate) keyspace_property: &'a [u8],
+    /// The statement of the keyspace: it is recorded in the output tables, and values are written by its types.
+    pub(crate) statement: &'a KeyspaceStatement,
     /// Tells the job to stop.
     pub(crate) stop: &'a AtomicBool,
 }
@@ -56,6 +58,12 @@ impl JobContext<'_> {
         let nonce = self.binding.nonce;
         let of_file = |number| (number, self.numbers.nonce_of_values(number).unwrap_or(nonce));
         Openings { nonce, values: values.map(of_file).collect() }
+    }
+
+    /// A stored value as it is written anew: in the current form of its keyspace.
+    pub(super) fn rewritten<'v>(&self, value: &'v [u8]) -> Cow<'v, [u8]> {
+        let StatedTypes { types, forms, .. } = &self.statement.types;
+        forms.rewritten(&types.values, value)
     }
 
     /// # Errors

@@ -28,6 +28,7 @@ pub(super) mod tombstone_cleanup;
 pub(crate) use context::JobContext;
 pub(crate) use form::TableForm;
 pub(crate) use levels_below::LevelsBelow;
+pub(crate) use output::table_options;
 pub(crate) use pick::{PickLimits, Picker, RangeStep};
 pub(crate) use relocate::CollectedFiles;
 pub(crate) use run::{JobOutput, JobRange, MergeJob, flush, run_job};

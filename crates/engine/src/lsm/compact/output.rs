@@ -9,8 +9,8 @@ use crate::lsm::state::options::DbOptions;
 use crate::lsm::state::range_tombstones::RangeTombstones;
 use crate::lsm::state::tables::learner::ModelWriter;
 use crate::lsm::state::tables::table_file::{
-    KEYSPACE_PROPERTY, MODEL_PROPERTY, OPENINGS_PROPERTY, ORIGIN_PROPERTY, RANGE_TOMBSTONES_PROPERTY, STORE_PROPERTY,
-    TableOrigin, store_property,
+    MODEL_PROPERTY, OPENINGS_PROPERTY, ORIGIN_PROPERTY, RANGE_TOMBSTONES_PROPERTY, STORE_PROPERTY, TableOrigin,
+    store_property,
 };
 use crate::lsm::state::version::{FileKind, TableFileMeta, file_name};
 use crate::table::{TableTuningOptions, TableWriteOptions, TableWriter};
@@ -20,7 +20,7 @@ use crate::vlog::ValueFilePointer;
 use std::sync::Arc;
 
 /// The options of a store's tables: tagged records, with exact separators over their blocks.
-fn table_options(options: &DbOptions, form: TableForm) -> TableWriteOptions {
+pub(crate) fn table_options(options: &DbOptions, form: TableForm) -> TableWriteOptions {
     TableWriteOptions {
         key_type: KeyType::Bytes,
         block_bytes: Some(form.block_bytes),
@@ -178,9 +178,7 @@ impl OutputTable {
         let name = file_name(number, FileKind::Table);
         let mut options = table_options(context.options, context.form);
         options.properties.push((STORE_PROPERTY.to_owned(), store_property(context.binding.store, number)));
-        if !context.keyspace_property.is_empty() {
-            options.properties.push((KEYSPACE_PROPERTY.to_owned(), context.keyspace_property.to_vec()));
-        }
+        options.properties.extend(context.statement.properties());
         let mut writer = TableWriter::create((Arc::clone(context.storage), &name), options)?;
         writer.limit_memory(context.memory_bytes / 2);
         let meta = TableFileMeta {

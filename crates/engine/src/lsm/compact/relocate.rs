@@ -61,11 +61,12 @@ impl<'a> Relocator<'a> {
             return Err(Error::damaged(self.context.storage.path(""), 0, "a value pointer is malformed"));
         };
         let Some(file) = self.collected.get(&pointer.file) else { return Ok(None) };
+        let context = self.context;
         let writer = self.writer()?;
         let moved = if pointer.length > STREAMED_VALUE_BYTES_MIN {
             writer.append_stream(key, &mut file.stream(&pointer)?)?
         } else {
-            writer.append(key, &file.get(&pointer, STREAMED_VALUE_BYTES_MIN)?)?
+            writer.append(key, &context.rewritten(&file.get(&pointer, STREAMED_VALUE_BYTES_MIN)?))?
         };
         self.read_bytes += pointer.stored_bytes;
         self.appended(&moved).map(Some)

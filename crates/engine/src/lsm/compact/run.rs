@@ -13,6 +13,7 @@ use crate::lsm::state::memtable::Memtable;
 use crate::lsm::state::range_tombstones::RangeTombstones;
 use crate::lsm::state::version::{FileKind, TableFileMeta, file_name};
 use crate::vlog::ValueFile;
+use std::borrow::Cow;
 use std::sync::Arc;
 
 /// A job checks for interruption after this many entries.
@@ -109,12 +110,16 @@ pub(crate) fn run_job(context: &JobContext<'_>, mut job: MergeJob<'_>) -> Result
         match retain.decide(&entry) {
             RetainDecision::Drop => outcome.dropped += 1,
             RetainDecision::Keep(sequence) => {
+                let written = match entry.kind {
+                    ValueKind::Value => context.rewritten(entry.value),
+                    ValueKind::Pointer | ValueKind::Remove => Cow::Borrowed(entry.value),
+                };
                 let (kind, value) = match entry.kind {
-                    ValueKind::Pointer => (entry.kind, relocator.moved(entry.key, entry.value)?.unwrap_or(entry.value)),
-                    ValueKind::Value if entry.value.len() as u64 >= job.separated_from_bytes => {
-                        (ValueKind::Pointer, relocator.separated(entry.key, entry.value)?)
+                    ValueKind::Pointer => (entry.kind, relocator.moved(entry.key, &written)?.unwrap_or(&written)),
+                    ValueKind::Value if written.len() as u64 >= job.separated_from_bytes => {
+                        (ValueKind::Pointer, relocator.separated(entry.key, &written)?)
                     }
-                    ValueKind::Value | ValueKind::Remove => (entry.kind, entry.value),
+                    ValueKind::Value | ValueKind::Remove => (entry.kind, &*written),
                 };
                 outputs.add(entry.key, kind, sequence, value)?;
             }

@@ -7,7 +7,7 @@ use crate::error::Result;
 use crate::io::{MemoryStorage, Storage};
 use crate::lsm::state::entry::Sequence;
 use crate::lsm::state::options::DbOptions;
-use crate::lsm::state::tables::table_file::{TableFile, TableOrigin};
+use crate::lsm::state::tables::table_file::{KeyspaceStatement, TableFile, TableOrigin};
 use crate::lsm::state::test_model::{History, OwnedEntry};
 use crate::lsm::state::version::TableFileMeta;
 use std::sync::Arc;
@@ -25,6 +25,7 @@ pub(crate) struct TestFolder {
     pub(crate) options: DbOptions,
     pub(crate) next_file: AtomicU64,
     pub(crate) stop: AtomicBool,
+    pub(crate) statement: KeyspaceStatement,
 }
 
 impl TestFolder {
@@ -34,7 +35,13 @@ impl TestFolder {
     }
 
     pub(crate) fn on(storage: Arc<dyn Storage>, options: DbOptions) -> Self {
-        Self { storage, options, next_file: AtomicU64::new(1), stop: AtomicBool::new(false) }
+        Self {
+            storage,
+            options,
+            next_file: AtomicU64::new(1),
+            stop: AtomicBool::new(false),
+            statement: KeyspaceStatement::default(),
+        }
     }
 
     pub(crate) fn context(&self) -> JobContext<'_> {
@@ -46,7 +53,7 @@ impl TestFolder {
             learner: None,
             numbers: &self.next_file,
             origin: TableOrigin::default(),
-            keyspace_property: &[],
+            statement: &self.statement,
             stop: &self.stop,
             memory_bytes: 1 << 20,
         }

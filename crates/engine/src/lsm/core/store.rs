@@ -202,11 +202,17 @@ impl Core {
         edit.value_files_removed =
             unused.into_iter().filter(|number| !shared.unflushed_values.contains(number)).collect();
         edit.value_files_removed.iter().for_each(|&number| _ = shared.state.forget_value_file(number));
-        if let Err(error) = manifest.append(edit).and_then(|()| manifest.sync()) {
+        // The header of a manifest states the format, so that a program that does not know the edit does not open it.
+        let raises_format = shared.state.format > manifest.format();
+        let written = match raises_format {
+            true => self.renew_manifest(shared),
+            false => manifest.append(edit).and_then(|()| manifest.sync()),
+        };
+        if let Err(error) = written {
             shared.state.restore(undo);
             return Err(error);
         }
-        let is_spent = manifest.is_spent();
+        let is_spent = shared.manifest.as_ref().is_some_and(Manifest::is_spent);
         self.files.numbers.note_reserved(shared.state.reserved);
         let live: u64 = shared.state.value_files.values().map(|file| file.live_bytes).sum();
         self.writes.set_live_bytes(live);

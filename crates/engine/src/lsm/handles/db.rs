@@ -230,6 +230,12 @@ impl Db {
         self.keyspace_of_any_name(INDEX_NOTES)
     }
 
+    /// As [`Self::index_notes`], if there are any.
+    pub(crate) fn found_index_notes(&self) -> Option<Keyspace> {
+        let tree = self.core().contents.lock().tree_named(INDEX_NOTES).cloned()?;
+        Some(Keyspace::new(Arc::clone(self.default.open()), tree))
+    }
+
     fn keyspace_of_any_name(&self, name: &str) -> Result<Keyspace> {
         let tree = self.core().keyspace(name)?;
         Ok(Keyspace::new(Arc::clone(self.default.open()), tree))

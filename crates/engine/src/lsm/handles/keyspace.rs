@@ -13,12 +13,14 @@ use crate::lsm::state::keyspace_tree::KeyspaceTree;
 use crate::lsm::state::operations::{Operations, check_key};
 use crate::lsm::state::tables::level::LevelTables;
 use crate::lsm::state::value_files::ValueFiles;
+use crate::lsm::state::value_forms::{DeliveredHead, HandleTypes};
 use crate::lsm::state::view::{CopyValue, FoundValue, ShareValue};
 use crate::lsm::state::written_keyspace::WrittenKeyspace;
 use crate::table::LookupSample;
 use crate::table::read::lookup::LookupStep;
-use crate::types::range_of_prefix;
-use crate::vlog::ValueStream;
+use crate::types::{RecordType, range_of_prefix};
+use crate::vlog::{ValueFilePointer, ValueStream};
+use std::borrow::Cow;
 use std::io::Read;
 use std::ops::{Bound, RangeBounds};
 use std::path::PathBuf;
@@ -407,15 +409,29 @@ impl Keyspace {
                 Some((ValueKind::Pointer, ())) => {
                     let pointer = std::mem::take(value);
                     view.values.get_into(&pointer, limit_bytes, value, &|| self.path())?;
-                    return Ok(true);
+                    return self.deliver_into(value).map(|()| true);
                 }
-                Some(_) => return Ok(true),
+                Some(_) => return self.deliver_into(value).map(|()| true),
                 None => {
                     value.clear();
+                    self.written.check_types()?;
                     return self.check_alive().map(|()| false);
                 }
             }
         }
+    }
+
+    /// Makes a stored value one that this handle reads.
+    fn deliver_into(&self, value: &mut Vec<u8>) -> Result<()> {
+        let delivered = match self.written.delivered(value)? {
+            Cow::Borrowed(delivered) => Err(value.len() - delivered.len()),
+            Cow::Owned(delivered) => Ok(delivered),
+        };
+        match delivered {
+            Ok(delivered) => *value = delivered,
+            Err(skip) => drop(value.drain(..skip)),
+        }
+        Ok(())
     }
 
     /// Returns the value of a key as a stream, whatever its length.
@@ -430,11 +446,29 @@ impl Keyspace {
             |found, values| match found {
                 (ValueKind::Pointer, pointer) => {
                     let stream: ValueStream = values.stream(&pointer, &|| self.path())?;
-                    Ok(Box::new(stream) as Box<dyn Read + Send>)
+                    let bytes = ValueFilePointer::decode(&pointer).map_or(0, |pointer| pointer.length);
+                    self.delivered_stream(stream, bytes)
                 }
-                (_, value) => Ok(Box::new(std::io::Cursor::new(value)) as Box<dyn Read + Send>),
+                (_, value) => {
+                    let value = self.written.delivered_slice(value)?;
+                    Ok(Box::new(std::io::Cursor::new(value)) as Box<dyn Read + Send>)
+                }
             },
         )
+    }
+
+    /// A stored value of this length as a stream that this handle reads.
+    fn delivered_stream(&self, mut stored: ValueStream, bytes: u64) -> Result<Box<dyn Read + Send>> {
+        let types = self.written.types().map(|types| &**types);
+        if self.tree().is_delivered_unchanged(types) {
+            return Ok(Box::new(stored));
+        }
+        let mut first = Vec::new();
+        let read = Read::by_ref(&mut stored).take(self.tree().head_bytes_max() as u64).read_to_end(&mut first);
+        read.map_err(|error| Error::io("read", self.path(), error))?;
+        let DeliveredHead { head, rest } = self.tree().delivered_head(types, &first, bytes)?;
+        let first = std::io::Cursor::new(first.split_off(rest.at.min(first.len())));
+        Ok(Box::new(std::io::Cursor::new(head).chain(first.chain(stored).take(rest.bytes as u64))))
     }
 
     /// Whether a key is present; its value is not read.
@@ -490,7 +524,9 @@ impl Keyspace {
         }
         let values = if batches && prefetch {
             let limits = BatchLimits { memory_bytes: self.core().options.memory_bytes, path: &|| self.path() };
-            batch_get::multi_get(&view, at, keys, &order, room_bytes, &limits)?
+            let found = batch_get::multi_get(&view, at, keys, &order, room_bytes, &limits)?;
+            let deliver = |value: Option<Slice>| value.map(|value| self.written.delivered_slice(value)).transpose();
+            found.into_iter().map(deliver).collect::<Result<_>>()?
         } else {
             let mut values = vec![None; keys.len()];
             for index in order {
@@ -501,6 +537,7 @@ impl Keyspace {
             values
         };
         self.check_alive()?;
+        self.written.check_types()?;
         Ok(values)
     }
 
@@ -580,14 +617,40 @@ impl Keyspace {
                 // The view of a keyspace that was dropped, or of a store that was closed, is empty.
                 self.check_alive()?;
             }
-            return found.map(|found| read(found, &view.values)).transpose();
+            let read = found.map(|found| read(found, &view.values)).transpose()?;
+            self.written.check_types()?;
+            return Ok(read);
         }
     }
 
+    /// The value of an entry, as this handle reads it.
     pub(in crate::lsm) fn value(&self, found: FoundValue, values: &ValueFiles) -> Result<Slice> {
-        match found {
-            (ValueKind::Pointer, pointer) => values.get(&pointer, self.core().options.memory_bytes, &|| self.path()),
-            (_, value) => Ok(value),
-        }
+        let stored = match found {
+            (ValueKind::Pointer, pointer) => values.get(&pointer, self.core().options.memory_bytes, &|| self.path())?,
+            (_, value) => value,
+        };
+        self.written.delivered_slice(stored)
+    }
+
+    /// The same keyspace, whose values are read by these types, from now on and whatever they become: an error is
+    /// [`Cause::WrongType`](crate::Cause::WrongType), once they cannot be shown so.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn reading_as(&self, types: &Arc<RecordType>) -> Self {
+        self.of_types(types, self.tree().types.peek().generation_of(types))
+    }
+
+    /// The same keyspace, whose values are read and written by types that it had in this generation, or 0.
+    pub(super) fn of_types(&self, types: &Arc<RecordType>, generation: u64) -> Self {
+        let form = self.tree().types.peek().forms.current;
+        let types = HandleTypes { types: Arc::clone(types), generation, form };
+        self.with(self.written().clone().of_types(Some(Arc::new(types))))
+    }
+
+    /// The same keyspace in another view, read by the types by which `handle` reads.
+    pub(super) fn read_as(self, handle: &Self) -> Self {
+        let types = handle.written.types().cloned();
+        let written = self.written.clone().of_types(types);
+        self.with(written)
     }
 }

@@ -1,25 +1,25 @@
-//! The types of a keyspace as its users see them: they are stated under the writer's lock, may be extended at any time,
-//! and are replaced only while no handle uses them and no version that is still read has a record.
+//! The types of a keyspace as its users see them: they are stated under the writer's lock, may be extended and altered
+//! at any time, and are replaced only while no handle uses them and no version that is still read has a record.
 //!
 //! ```text
 //! undecided (generation 0) --> stated (1) --> extended (2): handles of generation 1 go on
+//!                                        |--> altered (2): they go on if no field has another type
 //!                                        `--> replaced (2): there is no handle of generation 1, and no record
 //! ```
 
 use super::keyspace::{Keyspace, Swap};
 use super::range::DbRange;
-use crate::block::Slice;
 use crate::error::{Error, Result};
 use crate::lsm::core::store::Core;
-use crate::lsm::state::version::StatedTypes;
 use crate::lsm::state::written_keyspace::wrong;
-use crate::types::{RecordType, ValueType};
+use crate::types::{Alteration, RecordType};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 /// The types of a keyspace in one generation, as a handle uses them. While it lives, no other types replace them in
 /// this process. They may be extended: a field that is added at the end is a new generation, in which the handle goes
-/// on and does not see the field; rows that it writes are null there.
+/// on and does not see the field; rows that it writes are null there. A handle also goes on when a field may be null
+/// from now on, but a row with a null there is an error to it; and no longer once a field has another type.
 ///
 /// [`Keyspace::declare`] and [`Keyspace::pin_types`] make one. Typed keyspaces, their ranges and batches hold one each.
 ///
@@ -50,8 +50,8 @@ impl PinnedTypes {
     /// Pins types of a keyspace. The caller holds the lock of the shared state, or that of the writer.
     fn new(keyspace: Keyspace, types: Arc<RecordType>, generation: u64) -> Self {
         keyspace.tree().pins.fetch_add(1, Ordering::AcqRel);
-        let stating_nothing = keyspace.written().clone().with(None);
-        Self { keyspace: keyspace.with(stating_nothing), types, generation }
+        let stating_nothing = keyspace.with(keyspace.written().clone().with(None));
+        Self { keyspace: stating_nothing.of_types(&types, generation), types, generation }
     }
 
     /// The same types of the keyspace in another version of its store, of a reader that went on: rows are read without
@@ -68,8 +68,8 @@ impl PinnedTypes {
     /// Types that a reader goes by: they extend those of the store, or are those from before fields were added.
     fn for_reading(keyspace: &Keyspace, types: &Arc<RecordType>, is_undecided: bool) -> Result<Self> {
         let found = keyspace.tree().types.get();
-        // A generation that the types do not have lets each read be adapted.
-        let generation = match (is_undecided || types.extends(&found.types), found.types.extends(types)) {
+        // A generation that the types do not have lets each value be converted.
+        let generation = match (is_undecided || types.extends(&found.types), found.types.is_alike(types)) {
             (true, _) => found.generation,
             (false, true) => 0,
             (false, false) => return Err(wrong(keyspace.written(), &found.types, types, 0)),
@@ -77,7 +77,7 @@ impl PinnedTypes {
         Ok(Self::new(keyspace.clone(), Arc::clone(types), generation))
     }
 
-    /// The keyspace.
+    /// The keyspace, whose values are read and written by these types.
     #[inline]
     #[must_use]
     pub fn keyspace(&self) -> &Keyspace {
@@ -103,55 +103,14 @@ impl PinnedTypes {
         self.keyspace.tree().generation() == self.generation
     }
 
-    /// Checks that the types of the keyspace are these, or extend them: one atomic load if they are of this generation.
+    /// Checks that a handle of these types can go on with those of the keyspace: they are these, or have fields more, or
+    /// fields that may be null. One atomic load if they are of this generation.
     ///
     /// # Errors
     /// [`Cause::WrongType`](crate::Cause::WrongType).
     #[inline]
     pub fn check(&self) -> Result<()> {
-        if self.is_current() { Ok(()) } else { self.newer().map(drop) }
-    }
-
-    /// The types of now, which are of another generation.
-    #[cold]
-    fn newer(&self) -> Result<Arc<StatedTypes>> {
-        let found = self.keyspace.tree().types.get();
-        let suits = found.generation == 0 || found.types.extends(&self.types) || self.types.extends(&found.types);
-        if suits { Ok(found) } else { Err(wrong(self.keyspace.written(), &found.types, &self.types, 0)) }
-    }
-
-    /// A value that was just read, as these types have it: without the fields that were added since. The check follows
-    /// the read, since a row with a new field is written after the new generation is published.
-    ///
-    /// # Errors
-    /// As [`Self::check`]; [`Cause::Input`](crate::Cause::Input) for bytes that are no such value.
-    #[inline]
-    pub fn adapt(&self, value: Slice) -> Result<Slice> {
-        if self.is_current() { Ok(value) } else { self.without_new_fields(value) }
-    }
-
-    #[cold]
-    fn without_new_fields(&self, value: Slice) -> Result<Slice> {
-        let found = self.newer()?;
-        match (&self.types.values, &found.types.values) {
-            (ValueType::Row(known), ValueType::Row(all)) if all.fields().len() > known.fields().len() => {
-                Ok(all.narrowed(known, &value)?.map_or(value, Slice::from))
-            }
-            _ => Ok(value),
-        }
-    }
-
-    /// As [`Self::adapt`], of what a lookup found.
-    ///
-    /// # Errors
-    /// As [`Self::adapt`].
-    #[inline]
-    pub fn adapt_found(&self, found: Result<Option<Slice>>) -> Result<Option<Slice>> {
-        match found {
-            found if self.is_current() => found,
-            Ok(Some(value)) => self.without_new_fields(value).map(Some),
-            found => self.check().and(found),
-        }
+        self.keyspace.written().check_types()
     }
 
     /// Atomically sets the value of a key to `new` (`None` removes it) if its value is `expected` (`None` if it is
@@ -168,7 +127,6 @@ impl PinnedTypes {
         };
         let expected = expected.map(comparable).transpose()?;
         self.keyspace.swap_if(key.as_ref(), new, |current| {
-            let current = current.map(|current| self.adapt(current)).transpose()?;
             let is_expected = current.as_deref().map(comparable).transpose()? == expected;
             Ok((current, is_expected))
         })
@@ -183,7 +141,9 @@ impl PinnedTypes {
 
 impl Clone for PinnedTypes {
     fn clone(&self) -> Self {
-        Self::new(self.keyspace.clone(), Arc::clone(&self.types), self.generation)
+        self.keyspace.tree().pins.fetch_add(1, Ordering::AcqRel);
+        // With the form of its types, whatever that of the keyspace is now.
+        Self { keyspace: self.keyspace.clone(), types: Arc::clone(&self.types), generation: self.generation }
     }
 }
 
@@ -231,7 +191,7 @@ impl Keyspace {
     /// [`Cause::WrongType`](crate::Cause::WrongType), too.
     pub fn stating(&self, types: &RecordType) -> Result<Self> {
         types.check()?;
-        Ok(self.with(self.written().stating(&Arc::new(types.clone()), false)))
+        Ok(self.with(self.written().clone().of_types(None).stating(&Arc::new(types.clone()), false)))
     }
 
     /// As [`Self::stating`], but types that are decided when a write happens stay: they must be these or extend these.
@@ -240,7 +200,12 @@ impl Keyspace {
     /// As [`Self::stating`].
     pub fn deciding(&self, types: &RecordType) -> Result<Self> {
         types.check()?;
-        Ok(self.with(self.written().stating(&Arc::new(types.clone()), true)))
+        Ok(self.with(self.written().clone().of_types(None).stating(&Arc::new(types.clone()), true)))
+    }
+
+    /// As [`Self::alter`], whatever indexes it has.
+    pub(crate) fn alter_values(&self, alteration: &Alteration) -> Result<Arc<RecordType>> {
+        self.core().alter_types(self.written(), alteration)
     }
 
     /// Pins its types as they are.

@@ -38,7 +38,7 @@ pub struct DbRange {
     outlives_drops: bool,
     /// An error to report instead of records.
     refused: Option<Error>,
-    /// The types in which values are returned, if they were stated.
+    /// Keeps the types in which values are returned, if they were stated.
     pinned: Option<PinnedTypes>,
 }
 
@@ -49,7 +49,8 @@ pub struct LazyRecord {
     found: FoundValue,
     keyspace: Keyspace,
     view: Arc<KeyspaceView>,
-    pinned: Option<PinnedTypes>,
+    /// Keeps the types in which the value is read.
+    _pinned: Option<PinnedTypes>,
 }
 
 impl LazyRecord {
@@ -64,11 +65,7 @@ impl LazyRecord {
     /// # Errors
     /// As [`Keyspace::get`].
     pub fn value(&self) -> Result<Slice> {
-        let value = self.keyspace.value(self.found.clone(), &self.view.values)?;
-        match &self.pinned {
-            Some(pinned) => pinned.adapt(value),
-            None => Ok(value),
-        }
+        self.keyspace.value(self.found.clone(), &self.view.values)
     }
 }
 
@@ -94,6 +91,7 @@ impl DbRange {
 
     /// The same range, whose values are of these types.
     pub(in crate::lsm) fn pinned(mut self, types: PinnedTypes) -> Self {
+        self.keyspace = self.keyspace.clone().read_as(types.keyspace());
         self.pinned = Some(types);
         self
     }
@@ -155,16 +153,6 @@ impl DbRange {
     }
 
     fn try_visit(&mut self, mut visit: impl FnMut(&[u8], &[u8]) -> ControlFlow<()>) -> Result<()> {
-        if self.pinned.is_some() {
-            // The generation is checked for each record.
-            for record in self.by_ref() {
-                let (key, value) = record?;
-                if visit(&key, &value).is_break() {
-                    break;
-                }
-            }
-            return Ok(());
-        }
         let reads_ahead = self.reads_ahead();
         loop {
             if let Some(queued) = self.take_queued(true) {
@@ -180,7 +168,7 @@ impl DbRange {
                     let value = keyspace.value((entry.kind, entry.value.into()), &view.values)?;
                     Ok(VisitStep::Visited(visit(entry.key, &value)))
                 }
-                _ => Ok(VisitStep::Visited(visit(entry.key, entry.value))),
+                _ => Ok(VisitStep::Visited(visit(entry.key, &keyspace.written().delivered(entry.value)?))),
             });
             match step.transpose()? {
                 Some(VisitStep::Visited(ControlFlow::Continue(()))) => {}
@@ -205,13 +193,6 @@ impl DbRange {
 
     fn ahead(&mut self, forward: bool) -> &mut ValueQueue {
         if forward { &mut self.front_ahead } else { &mut self.back_ahead }
-    }
-
-    /// A record whose value is of the pinned types.
-    #[inline]
-    fn adapted(&self, record: Result<(Slice, Slice)>) -> Result<(Slice, Slice)> {
-        let Some(pinned) = self.pinned.as_ref().filter(|pinned| !pinned.is_current()) else { return record };
-        record.and_then(|(key, value)| Ok((key, pinned.adapt(value)?)))
     }
 
     /// Ends the range at both ends, after an error: records that the cursors have passed are not returned either.
@@ -306,7 +287,7 @@ impl DbRange {
         }
         let QueuedRecord { key, found, value } = queued;
         let value = match value {
-            Some(value) => value,
+            Some(value) => self.keyspace.written().delivered_slice(value)?,
             None => self.keyspace.value(found, &self.view.values)?,
         };
         Ok((key, value))
@@ -315,7 +296,7 @@ impl DbRange {
     fn lazy(&self, queued: QueuedRecord) -> LazyRecord {
         let QueuedRecord { key, found, .. } = queued;
         let (keyspace, view) = (self.keyspace.clone(), Arc::clone(&self.view));
-        LazyRecord { key, found, keyspace, view, pinned: None }
+        LazyRecord { key, found, keyspace, view, _pinned: None }
     }
 
     /// The next record of one end for iterators that read no values: of those that its cursor has passed, by `queued`,
@@ -413,7 +394,7 @@ fn pair(
     visible: &VisibleCursor,
 ) -> Result<LazyRecord> {
     let (key, found) = (entry.key.into(), found(entry, visible));
-    Ok(LazyRecord { key, found, keyspace: keyspace.clone(), view: Arc::clone(view), pinned: None })
+    Ok(LazyRecord { key, found, keyspace: keyspace.clone(), view: Arc::clone(view), _pinned: None })
 }
 
 /// A step of [`DbRange::visit`].
@@ -427,14 +408,14 @@ impl Iterator for DbRange {
     type Item = Result<(Slice, Slice)>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        let record = self.record(true).map(|record| self.adapted(record));
+        let record = self.record(true);
         self.ended_by_error(record)
     }
 }
 
 impl DoubleEndedIterator for DbRange {
     fn next_back(&mut self) -> Option<Self::Item> {
-        let record = self.record(false).map(|record| self.adapted(record));
+        let record = self.record(false);
         self.ended_by_error(record)
     }
 }
@@ -465,7 +446,7 @@ impl LazyRecordIter {
     fn step(&mut self, forward: bool) -> Option<Result<LazyRecord>> {
         let record = self.0.next_without_value(forward, |range, passed| range.lazy(passed), pair);
         let pinned = self.0.pinned.clone();
-        Some(record?.map(|record| LazyRecord { pinned, ..record }))
+        Some(record?.map(|record| LazyRecord { _pinned: pinned, ..record }))
     }
 }
 

@@ -80,7 +80,7 @@ impl DbSnapshot {
         }
         let kept = self.pin.kept.0.lock();
         let last = Arc::clone(&kept.get(&keyspace.id())?.last);
-        Some(Keyspace::new(Arc::clone(keyspace.open()), last))
+        Some(Keyspace::new(Arc::clone(keyspace.open()), last).read_as(keyspace))
     }
 
     /// Reads a keyspace; again if it is dropped meanwhile.

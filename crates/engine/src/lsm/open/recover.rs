@@ -477,7 +477,7 @@ impl Core {
     /// manifest failed.
     fn raise_format(&self) -> Result<()> {
         let mut shared = self.contents.lock();
-        if shared.state.format == newest_format() {
+        if shared.state.format >= newest_format() {
             return Ok(());
         }
         shared.state.format = newest_format();

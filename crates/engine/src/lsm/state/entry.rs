@@ -85,6 +85,18 @@ pub(crate) const GROUP_HEAD_BYTES: usize = 8;
 /// Appends an operation to `out`: `code | keyspace | length of key | key | length of value | value`, with varint
 /// lengths. A removal has no value.
 pub(crate) fn encode_operation(out: &mut Vec<u8>, action: Action, keyspace: KeyspaceId, key: &[u8], value: &[u8]) {
+    encode_operation_of(out, action, keyspace, key, &[], value);
+}
+
+/// As [`encode_operation`], of a value in two parts.
+pub(crate) fn encode_operation_of(
+    out: &mut Vec<u8>,
+    action: Action,
+    keyspace: KeyspaceId,
+    key: &[u8],
+    mark: &[u8],
+    value: &[u8],
+) {
     out.push(match action {
         Action::Put(kind) => kind as u8,
         Action::RemoveRange => REMOVE_RANGE_CODE,
@@ -93,7 +105,8 @@ pub(crate) fn encode_operation(out: &mut Vec<u8>, action: Action, keyspace: Keys
     put_varint(out, key.len() as u64);
     out.extend_from_slice(key);
     if action != Action::Put(ValueKind::Remove) {
-        put_varint(out, value.len() as u64);
+        put_varint(out, (mark.len() + value.len()) as u64);
+        out.extend_from_slice(mark);
         out.extend_from_slice(value);
     }
 }

@@ -20,6 +20,8 @@ pub(crate) struct KeyspaceTree {
     /// Changed by [`PinnedTypes`](crate::lsm::PinnedTypes) alone, with the generation behind it.
     pub(in crate::lsm) types: Published<StatedTypes>,
     pub(in crate::lsm) generation: AtomicU64,
+    /// The form in which values are written; 0 before the first alteration.
+    form: AtomicU64,
     /// Whether the types say that there are no values.
     pub(in crate::lsm) keys_only: AtomicBool,
     /// Typed handles, ranges and batches of this process.
@@ -42,6 +44,7 @@ impl KeyspaceTree {
             name,
             folder,
             generation: AtomicU64::new(types.generation),
+            form: AtomicU64::new(types.forms.current),
             keys_only: AtomicBool::new(types.types.is_keys_only()),
             types: Published::new(types),
             pins: AtomicUsize::new(0),
@@ -86,11 +89,18 @@ impl KeyspaceTree {
         self.generation.load(Ordering::Acquire)
     }
 
-    /// Publishes types, then their generation: who sees it sees them.
+    /// The form in which values are written: see [`ValueForms`](super::value_forms::ValueForms).
+    #[inline]
+    pub(in crate::lsm) fn form(&self) -> u64 {
+        self.form.load(Ordering::Acquire)
+    }
+
+    /// Publishes types, then their form and generation: who sees these sees them.
     pub(in crate::lsm) fn set_types(&self, stated: StatedTypes) {
-        let generation = stated.generation;
+        let (generation, form) = (stated.generation, stated.forms.current);
         self.keys_only.store(stated.types.is_keys_only(), Ordering::Release);
         self.types.set(stated);
+        self.form.store(form, Ordering::Release);
         self.generation.store(generation, Ordering::Release);
     }
 }

@@ -28,6 +28,7 @@ pub(crate) mod tables;
 #[cfg(test)]
 pub(super) mod test_model;
 pub(super) mod value_files;
+pub(crate) mod value_forms;
 pub(crate) mod version;
 pub(super) mod view;
 pub(super) mod written_keyspace;

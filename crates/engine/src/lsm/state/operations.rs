@@ -1,7 +1,8 @@
 //! The operations of a batch, encoded.
 
-use super::entry::{Action, GROUP_HEAD_BYTES, ValueKind, encode_operation};
+use super::entry::{Action, GROUP_HEAD_BYTES, ValueKind, encode_operation_of};
 use super::keyspace_tree::KeyspaceTree;
+use super::value_forms::mark_of;
 use super::written_keyspace::{WrittenKeyspace, wrong};
 use crate::block::stream::VALUE_BYTES_MAX;
 use crate::error::{Error, Result};
@@ -60,11 +61,13 @@ impl Operations {
         key: &[u8],
         value: &[u8],
     ) {
-        let checked = checked.and_then(|()| match value.len() as u64 {
+        let form = if action == Action::Put(ValueKind::Value) { keyspace.form() } else { 0 };
+        let mark = mark_of(form);
+        let checked = checked.and_then(|()| match (mark.len() + value.len()) as u64 {
             length if length > VALUE_BYTES_MAX => Err(Error::value_too_large(keyspace.path(), length, VALUE_BYTES_MAX)),
             length if action == Action::Put(ValueKind::Value) => {
                 self.longest_value_bytes = self.longest_value_bytes.max(Some(length));
-                keyspace.check_value_bytes(length)
+                keyspace.check_value_bytes(value.len() as u64)
             }
             _ => Ok(()),
         });
@@ -82,7 +85,7 @@ impl Operations {
                     self.bytes.reserve_exact(GROUP_HEAD_BYTES + OPERATION_HEAD_BYTES + key.len() + value.len());
                     self.bytes.resize(GROUP_HEAD_BYTES, 0);
                 }
-                encode_operation(&mut self.bytes, action, keyspace.id(), key, value);
+                encode_operation_of(&mut self.bytes, action, keyspace.id(), key, &mark, value);
                 self.count += 1;
             }
             Err(error) => self.refuse(error),
@@ -109,7 +112,7 @@ impl Operations {
         let stating = &mut self.exceptions.get_or_insert_default().stating;
         let known = stating.iter().find(|known| *known == keyspace);
         match (known.and_then(WrittenKeyspace::statement), keyspace.statement()) {
-            (None, _) => stating.push(keyspace.clone()),
+            (None, _) => stating.push(keyspace.clone().in_form_of_now()),
             (Some(known), Some(stated)) if known.types != stated.types => {
                 return Err(wrong(keyspace, &known.types, &stated.types, 0));
             }

@@ -6,6 +6,7 @@ use crate::error::{Error, Result};
 use crate::lsm::core::store::Core;
 use crate::lsm::core::writer::WriterState;
 use crate::lsm::state::entry::{Action, KeyspaceId, SEQUENCE_MAX, ValueKind, decode_group, encode_operation};
+use crate::lsm::state::value_forms::mark_of;
 use crate::lsm::state::written_keyspace::WrittenKeyspace;
 use crate::vlog::ValueFilePointer;
 use std::io::Read;
@@ -27,7 +28,8 @@ impl Core {
         }
         // If a value file cannot be finished or begun, the store is closed to writes: its values may not be durable.
         let pointer = match self.values(&mut writer) {
-            Ok(values) => values.append_stream(key, source),
+            // No alteration happens meanwhile: it takes the writer's lock.
+            Ok(values) => values.append_stream(key, &mut mark_of(keyspace.form()).as_slice().chain(source)),
             Err(error) => {
                 writer.abandon();
                 self.fail(&mut self.contents.lock(), &error);

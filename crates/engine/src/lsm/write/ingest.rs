@@ -2,7 +2,8 @@
 //!
 //! A table that was written elsewhere becomes part of a level: it is linked into the folder, or copied where linking is
 //! not possible; a store on an object store can also take one by reference that lies below its URL. Its records have no
-//! sequence numbers, so all of them get one, as if a single batch had inserted them at that time. The table goes to the
+//! sequence numbers, so all of them get one, as if a single batch had inserted them at that time. In an altered keyspace
+//! a copy is written instead, whose values have the number of their form. The table goes to the
 //! deepest level such that neither this level nor any level above it has overlapping tables: older entries may only lie
 //! below it.
 
@@ -10,17 +11,20 @@ use super::stating::AdmittedStatement;
 use crate::block::BlockCache;
 use crate::error::{Cause, Error, Result};
 use crate::io::Storage;
+use crate::lsm::compact::{TableForm, table_options};
 use crate::lsm::core::shared::{SharedState, StateChange};
 use crate::lsm::core::store::Core;
 use crate::lsm::objects::ObjectFolder;
 use crate::lsm::state::entry::{KeyspaceId, SEQUENCE_MAX, Sequence};
 use crate::lsm::state::file_numbers::FileNumberSource;
 use crate::lsm::state::options::INLINE_BYTES_MAX;
+use crate::lsm::state::tables::table_file::SCAN_READ_AHEAD_BYTES;
+use crate::lsm::state::value_forms::mark_of;
 use crate::lsm::state::version::{
-    FileKind, KeyspaceLevels, LEVELS, ManifestEdit, TableFileMeta, file_name, is_object_name,
+    FileKind, KeyspaceLevels, LEVELS, ManifestEdit, StatedTypes, TableFileMeta, file_name, is_object_name,
 };
-use crate::lsm::state::written_keyspace::WrittenKeyspace;
-use crate::table::{KEY_BYTES_MAX, Table};
+use crate::lsm::state::written_keyspace::{WrittenKeyspace, wrong};
+use crate::table::{KEY_BYTES_MAX, Table, TableWriteOptions, TableWriter};
 use std::sync::Arc;
 
 /// The size of ingested tables.
@@ -38,6 +42,9 @@ pub struct IngestSummary {
 /// Files that were linked into the folder, but are not installed yet; the rest is removed on drop.
 struct IncomingTables<'a> {
     core: &'a Core,
+    keyspace: &'a WrittenKeyspace,
+    /// The types of the keyspace when the files were examined.
+    stated: Arc<StatedTypes>,
     tables: Vec<TableFileMeta>,
     seen: SeenRecords,
 }
@@ -56,13 +63,60 @@ impl IncomingTables<'_> {
         let Some(mut meta) = self.examine(storage, name)? else { return Ok(()) };
         meta.number = self.core.take_number()?;
         let new_name = file_name(meta.number, FileKind::Table);
-        storage.export(name, &*self.core.files.storage, &new_name)?;
+        match self.form_of(storage, name)? {
+            0 => storage.export(name, &*self.core.files.storage, &new_name)?,
+            form => meta.bytes = self.write_marked((storage, name), &new_name, form)?,
+        }
         self.tables.push(meta);
         if self.core.files.objects.is_some() {
             return Ok(());
         }
         // The writer of the table may not have synced it.
         self.core.files.storage.open_update(&new_name)?.sync()
+    }
+
+    /// The form of the values of a table: the newest whose type they have. Values of bytes are taken for those of the
+    /// keyspace, as bytes that are inserted are.
+    ///
+    /// # Errors
+    /// [`Cause::WrongType`] for a type that values of the keyspace never had.
+    fn form_of(&self, storage: &Arc<dyn Storage>, name: &str) -> Result<u64> {
+        let (types, forms) = (&self.stated.types, &self.stated.forms);
+        if !forms.is_altered() {
+            return Ok(0);
+        }
+        let table = self.open(storage, name)?;
+        let values = &table.record_type().values;
+        let stated = self.keyspace.statement().map_or(&types.values, |statement| &statement.types.values);
+        if values.is_bytes() || stated.extends(values) {
+            return Ok(forms.current);
+        }
+        let older = forms.older.iter().rev().find(|(_, older)| older.extends(values));
+        older.map(|(form, _)| *form).ok_or_else(|| wrong(self.keyspace, types, table.record_type(), 0))
+    }
+
+    fn open(&self, storage: &Arc<dyn Storage>, name: &str) -> Result<Table> {
+        let cache = Arc::new(BlockCache::none());
+        Table::open_with(Arc::clone(storage), name, &cache, &self.core.options.of_tables())
+    }
+
+    /// Writes a copy of a table whose values have the number of their form in front; returns its length in bytes.
+    fn write_marked(&mut self, (storage, name): (&Arc<dyn Storage>, &str), new_name: &str, form: u64) -> Result<u64> {
+        let core = self.core;
+        let table = self.open(storage, name)?;
+        let options =
+            TableWriteOptions { versioned: false, ..table_options(&core.options, TableForm::usual(&core.options)) };
+        let mut writer = TableWriter::create((Arc::clone(&core.files.storage), new_name), options)?;
+        writer.limit_memory(core.options.job_bytes() / 2);
+        let mark = mark_of(form);
+        self.seen.longest_value_bytes += mark.len() as u64;
+        let mut cursor = table.compaction_cursor(SCAN_READ_AHEAD_BYTES);
+        cursor.first()?;
+        while let Some(entry) = cursor.entry() {
+            writer.append(entry.key, &[&mark, entry.value].concat())?;
+            cursor.next()?;
+        }
+        Ok(writer.finish()?.file_bytes)
     }
 
     fn examine(&mut self, storage: &Arc<dyn Storage>, name: &str) -> Result<Option<TableFileMeta>> {
@@ -133,7 +187,7 @@ fn examine(
         return Err(Error::damaged(storage.path(name), finding.offset, detail));
     }
     let mut meta = TableFileMeta { bytes: storage.open(name)?.len(), ..TableFileMeta::default() };
-    let mut cursor = table.compaction_cursor(crate::lsm::state::tables::table_file::SCAN_READ_AHEAD_BYTES);
+    let mut cursor = table.compaction_cursor(SCAN_READ_AHEAD_BYTES);
     cursor.first()?;
     while let Some(entry) = cursor.entry() {
         if entry.key.len() > KEY_BYTES_MAX {
@@ -165,7 +219,11 @@ impl Core {
         by_reference: bool,
     ) -> Result<IngestSummary> {
         self.check_writable()?;
-        let mut incoming = IncomingTables { core: self, tables: Vec::new(), seen: SeenRecords::default() };
+        let stated = keyspace.tree().types.get();
+        // The values of tables in an altered keyspace need the number of their form, so they are copied.
+        let by_reference = by_reference && !stated.forms.is_altered();
+        let (tables, seen) = (Vec::new(), SeenRecords::default());
+        let mut incoming = IncomingTables { core: self, keyspace, stated, tables, seen };
         for (storage, name) in files {
             match self.adopts(&**storage, name).filter(|_| by_reference) {
                 Some(objects) => incoming.adopt(objects, name)?,
@@ -196,6 +254,10 @@ impl Core {
         let mut writer = self.writer_alone();
         self.check_writable()?;
         keyspace.check_value_bytes(incoming.seen.longest_value_bytes)?;
+        if tree.form() != incoming.stated.forms.current {
+            let name = keyspace.name();
+            return Err(Error::input(format!("the keyspace {name:?} was altered meanwhile; ingest the files again")));
+        }
         let tables = &mut incoming.tables;
         if tree.is_dropped() {
             return Err(self.gone(tree));

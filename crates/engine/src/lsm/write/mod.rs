@@ -1,5 +1,6 @@
-//! The write path: group commit, types that are stated with writes, ingestion.
+//! The write path: group commit, types that are stated with writes, alterations, ingestion.
 
+pub(super) mod altering;
 pub(super) mod commit;
 pub(super) mod commit_stream;
 pub(super) mod in_flight;

@@ -51,10 +51,14 @@ impl Core {
             return Err(wrong(keyspace, &found.types, types, 0));
         }
         let replaces = !types.extends(&found.types);
+        if replaces && keyspace.has_another_form() {
+            return Err(wrong(keyspace, &found.types, types, 0));
+        }
         if replaces {
             self.check_no_records(keyspace, types, &found)?;
         }
-        let stated = StatedTypes { generation: found.generation + 1, types: Arc::clone(types) };
+        let forms = if replaces { found.forms.replaced() } else { found.forms.clone() };
+        let stated = StatedTypes { generation: found.generation + 1, types: Arc::clone(types), forms };
         Ok(Some(AdmittedStatement { keyspace: keyspace.clone().with(None), stated, found, replaces }))
     }
 

@@ -14,7 +14,8 @@ use crate::lsm::state::cursor::{EntryCursor, SeekGoal};
 use crate::lsm::state::entry::{Entry, KeyspaceId, Sequence, ValueKind};
 use crate::lsm::state::obsolete_file::ObsoleteFile;
 use crate::lsm::state::range_tombstones::RangeTombstones;
-use crate::lsm::state::version::{FileKind, TableFileMeta, file_name};
+use crate::lsm::state::value_forms::ValueForms;
+use crate::lsm::state::version::{FileKind, StatedTypes, TableFileMeta, file_name};
 use crate::table::read::context::ReadContext;
 use crate::table::read::deferred::{Deferrable, DeferredReads, StartedReads};
 use crate::table::read::lookup::{LookupStart, LookupStep, VersionValue};
@@ -65,19 +66,50 @@ impl TableOrigin {
 /// manifest.
 pub(crate) const KEYSPACE_PROPERTY: &str = "keyspace";
 
-/// The value of [`KEYSPACE_PROPERTY`]: `length of the name: varint | name | types`; empty for keys and values of bytes.
-pub(crate) fn keyspace_property(name: &str, types: &RecordType) -> Vec<u8> {
-    let mut property = Vec::new();
-    if !types.is_bytes() {
-        put_varint(&mut property, name.len() as u64);
-        property.extend_from_slice(name.as_bytes());
-        property.extend_from_slice(&types.code());
-    }
-    property
+/// The property with the forms of the values of an altered keyspace, beside [`KEYSPACE_PROPERTY`].
+pub(crate) const FORMS_PROPERTY: &str = "forms";
+
+/// The name and the types of a keyspace, as its tables state them, and by which their values are written.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct KeyspaceStatement {
+    pub(crate) name: String,
+    pub(crate) types: StatedTypes,
 }
 
-/// The name and the types that a property states; `None` if it is none.
-pub(crate) fn decode_keyspace_property(property: &[u8]) -> Option<(String, RecordType)> {
+impl KeyspaceStatement {
+    pub(crate) fn new(name: &str, types: &StatedTypes) -> Self {
+        Self { name: name.to_owned(), types: types.clone() }
+    }
+
+    /// The properties for a table; none for keys and values of bytes. [`KEYSPACE_PROPERTY`] is
+    /// `length of the name: varint | name | types`, and [`FORMS_PROPERTY`] the code of the forms.
+    pub(crate) fn properties(&self) -> Vec<(String, Vec<u8>)> {
+        let mut properties = Vec::new();
+        if !self.types.types.is_bytes() {
+            let mut property = Vec::new();
+            put_varint(&mut property, self.name.len() as u64);
+            property.extend_from_slice(self.name.as_bytes());
+            property.extend_from_slice(&self.types.types.code());
+            properties.push((KEYSPACE_PROPERTY.to_owned(), property));
+        }
+        if self.types.forms.is_altered() {
+            let mut forms = Vec::new();
+            self.types.forms.encode(&mut forms);
+            properties.push((FORMS_PROPERTY.to_owned(), forms));
+        }
+        properties
+    }
+
+    /// What a table states, its types in whatever generation; `None` if it states nothing.
+    pub(crate) fn of_table(table: &Table) -> Option<Self> {
+        let (name, types) = decode_keyspace_property(table.property(KEYSPACE_PROPERTY)?)?;
+        let forms = table.property(FORMS_PROPERTY).and_then(|forms| ValueForms::decode(forms, &mut 0));
+        let types = StatedTypes { forms: forms.unwrap_or_default(), ..StatedTypes::next(Arc::new(types)) };
+        Some(Self { name, types })
+    }
+}
+
+fn decode_keyspace_property(property: &[u8]) -> Option<(String, RecordType)> {
     let mut at = 0;
     let length = usize::try_from(take_varint(property, &mut at)?).ok()?;
     let (name, types) = property.get(at..)?.split_at_checked(length)?;

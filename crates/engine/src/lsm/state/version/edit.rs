@@ -3,6 +3,7 @@
 use super::levels::LEVELS;
 use super::table::{TableFileMeta, put_bytes, take_bytes};
 use crate::lsm::state::entry::{KeyspaceId, SEQUENCE_MAX, Sequence, put_varint, take_varint};
+use crate::lsm::state::value_forms::ValueForms;
 use crate::types::RecordType;
 use std::sync::Arc;
 
@@ -55,17 +56,30 @@ pub(crate) struct StatedTypes {
     /// 0 while none were stated. In an edit, 0 is one more than before.
     pub(crate) generation: u64,
     pub(crate) types: Arc<RecordType>,
+    /// The forms in which values are stored.
+    pub(crate) forms: ValueForms,
 }
 
 impl StatedTypes {
     /// Types that follow those of the keyspace, whatever their generation.
     pub(crate) fn next(types: Arc<RecordType>) -> Self {
-        Self { generation: 0, types }
+        Self { generation: 0, types, forms: ValueForms::default() }
+    }
+
+    /// These types as the next ones of a keyspace that has no others: in a generation that is not that of any form.
+    pub(crate) fn after_forms(&self) -> Self {
+        let generation = self.generation.max(self.forms.current);
+        Self { generation, ..self.clone() }
+    }
+
+    /// The generation in which a handle of these types need not look at others; 0 if its types are others than these.
+    pub(in crate::lsm) fn generation_of(&self, types: &RecordType) -> u64 {
+        if *types == *self.types { self.generation } else { 0 }
     }
 
     fn decode(bytes: &[u8], at: &mut usize) -> Option<Self> {
         let types = Arc::new(RecordType::from_code(take_bytes(bytes, at)?)?);
-        Some(Self { generation: take_varint(bytes, at)?, types })
+        Some(Self { generation: take_varint(bytes, at)?, ..Self::next(types) })
     }
 }
 
@@ -118,6 +132,15 @@ impl ManifestEdit {
             put_bytes(out, name.as_bytes());
             put_varint(out, *since_s);
         }
+        let altered = || self.types.iter().filter(|(_, stated)| stated.forms.is_altered());
+        // Nothing at all in a store of the first format.
+        if altered().next().is_some() {
+            put_varint(out, altered().count() as u64);
+        }
+        for (id, stated) in altered() {
+            put_varint(out, u64::from(*id));
+            stated.forms.encode(out);
+        }
     }
 
     /// Decodes an edit; `None` if the bytes are not one.
@@ -159,6 +182,12 @@ impl ManifestEdit {
         for _ in 0..take_varint(bytes, at)? {
             let name = String::from_utf8(take_bytes(bytes, at)?.to_vec()).ok()?;
             edit.retired.push((name, take_varint(bytes, at)?));
+        }
+        let altered = if *at < bytes.len() { take_varint(bytes, at)? } else { 0 };
+        for _ in 0..altered {
+            let id = take_keyspace(bytes, at)?;
+            let forms = ValueForms::decode(bytes, at)?;
+            edit.types.iter_mut().find(|(stated, _)| *stated == id)?.1.forms = forms;
         }
         let sequence_fits = edit.last_sequence.is_none_or(|sequence| sequence <= SEQUENCE_MAX);
         (*at == bytes.len() && sequence_fits).then_some(edit)

@@ -20,11 +20,11 @@ mod tests;
 pub(crate) use edit::{ManifestEdit, StatedTypes};
 pub(crate) use file_names::{FileKind, LOCK_NAME, file_name, final_name, largest_number, parse_file_name};
 pub(crate) use levels::{KeyspaceLevels, LEVELS};
+pub use manifest::{ALTERED_FORMAT, STORE_FORMAT, set_newest_format};
 pub(crate) use manifest::{
     ClosedLengths, Manifest, ReadManifest, RecoveredManifest, manifest_numbers, manifest_store, newest_format, recover,
     recover_at, recover_manifest, recover_on, recover_with_true_version, remove_leftovers, stated_anchor,
 };
-pub use manifest::{STORE_FORMAT, set_newest_format};
 pub(in crate::lsm) use object_names::{
     ChainId, is_chain, is_manifest_part, is_name_of_store, is_object_of_store, parse_part_name,
 };

@@ -3,7 +3,7 @@
 use super::edit::{ManifestEdit, StatedTypes};
 use super::file_names::FILE_NUMBER_MAX;
 use super::levels::KeyspaceLevels;
-use super::manifest::newest_format;
+use super::manifest::{ALTERED_FORMAT, newest_format};
 use super::table::TableFileMeta;
 use crate::block::header::StoreBinding;
 use crate::error::Error;
@@ -77,7 +77,7 @@ pub(crate) struct ManifestState {
     pub(crate) logs_ended: BTreeMap<u64, u64>,
     /// Openings whose logs may exist without a reference, by nonce.
     pub(crate) known: BTreeSet<u64>,
-    /// The format of the store. It stays as it is until the store is told to have the newest.
+    /// The format of the store. It stays as it is until the store is told to have the newest, or a keyspace is altered.
     pub(crate) format: u32,
     /// On an object store: files that wait for their removal, with the time since when, as of the last full state.
     pub(crate) retired: BTreeMap<String, u64>,
@@ -367,7 +367,10 @@ impl ManifestState {
         if generation <= before {
             return refuse(format!("types of generation {generation} of keyspace {id} follow those of {before}"));
         }
-        keyspace.types = StatedTypes { generation, types: Arc::clone(&stated.types) };
+        keyspace.types = StatedTypes { generation, ..stated.clone() };
+        if stated.forms.is_altered() {
+            self.format = self.format.max(ALTERED_FORMAT);
+        }
         Ok(())
     }
 

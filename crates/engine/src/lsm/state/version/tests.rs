@@ -80,7 +80,7 @@ impl StateModel {
         for (id, stated) in &edit.types {
             let before = self.types[id].generation;
             let generation = if stated.generation == 0 { before + 1 } else { stated.generation };
-            self.types.insert(*id, StatedTypes { generation, types: Arc::clone(&stated.types) });
+            self.types.insert(*id, StatedTypes { generation, ..stated.clone() });
         }
         self.files.extend(edit.value_files_added.iter().copied());
         for &(keyspace, level, number) in &edit.removed {
@@ -169,7 +169,10 @@ fn random_edit(random: &mut Random, state: &ManifestState) -> ManifestEdit {
         let values: ValueType = names[random.below(3) as usize].parse().unwrap();
         let before = state.keyspaces[&keyspace].types.generation;
         let generation = if random.one_in(2) { 0 } else { before + 1 + random.below(3) };
-        edit.types.push((keyspace, StatedTypes { generation, types: Arc::new(RecordType::new(KeyType::U64, values)) }));
+        edit.types.push((
+            keyspace,
+            StatedTypes { generation, ..StatedTypes::next(Arc::new(RecordType::new(KeyType::U64, values))) },
+        ));
     }
     for _ in 0..random.below(4) {
         let keyspace = keyspaces[random.below(keyspaces.len() as u64) as usize];
@@ -417,14 +420,16 @@ fn types_that_are_stated_are_counted() {
     let types = |values: &str| Arc::new(RecordType::new(KeyType::U64, values.parse::<ValueType>().unwrap()));
     let mut state = ManifestState::new(7);
     for (count, values) in [(1, "u8"), (2, "{a: u8}"), (3, "bytes")] {
-        let stated = StatedTypes { generation: count, types: types(values) };
+        let stated = StatedTypes { generation: count, ..StatedTypes::next(types(values)) };
         let mut bytes = Vec::new();
         ManifestEdit { types: vec![(0, stated.clone())], ..ManifestEdit::default() }.encode(&mut bytes);
         state = state.apply(&ManifestEdit::decode(&bytes).unwrap()).unwrap();
         assert_eq!(state.keyspaces[&0].types, stated);
     }
-    let again =
-        ManifestEdit { types: vec![(0, StatedTypes { generation: 3, types: types("u8") })], ..Default::default() };
+    let again = ManifestEdit {
+        types: vec![(0, StatedTypes { generation: 3, ..StatedTypes::next(types("u8")) })],
+        ..Default::default()
+    };
     assert!(state.apply(&again).is_err(), "generations grow");
     let mut bytes = Vec::new();
     state.as_edit().encode(&mut bytes);

@@ -5,7 +5,8 @@
 use super::{ClosedLengths, Manifest, recover};
 use crate::io::{MemoryStorage, Storage};
 use crate::lsm::objects::ObjectFolder;
-use crate::lsm::state::version::{ManifestEdit, ManifestState, StatedTypes, TableFileMeta};
+use crate::lsm::state::value_forms::ValueForms;
+use crate::lsm::state::version::{ALTERED_FORMAT, ManifestEdit, ManifestState, StatedTypes, TableFileMeta};
 use crate::types::{KeyType, RecordType, ValueType};
 use std::fmt::Write;
 use std::sync::Arc;
@@ -59,7 +60,7 @@ fn flush() -> ManifestEdit {
         oldest_log: Some(6),
         next_file: Some(7),
         last_sequence: Some(3),
-        types: vec![(0, StatedTypes { generation: 1, types: Arc::new(types) })],
+        types: vec![(0, StatedTypes { generation: 1, ..StatedTypes::next(Arc::new(types)) })],
         ..ManifestEdit::default()
     }
 }
@@ -144,4 +145,31 @@ fn the_documents_manifest_of_a_closed_store_is_what_the_code_writes_and_reads() 
     check("closed", &memory.content("000007.manifest").unwrap());
     let recovered = recover(&memory).unwrap().unwrap();
     assert_eq!((recovered.state, recovered.closed), (ManifestState { next_file: 67, ..state }, Some(lengths)));
+}
+
+#[test]
+fn the_documents_forms_are_what_the_code_writes_and_reads_in_a_manifest_of_the_second_version() {
+    let values = |text: &str| text.parse::<ValueType>().unwrap();
+    let forms = ValueForms { current: 2, older: vec![(0, values("{a: text?}"))] };
+    let mut code = Vec::new();
+    forms.encode(&mut code);
+    check("forms", &code);
+    for cut in 0..code.len() {
+        assert_eq!(ValueForms::decode(&code[..cut], &mut 0), None, "{cut}");
+    }
+    let types = Arc::new(RecordType::new(KeyType::U32, values("{a: text?, b: u8?}")));
+    let altered = StatedTypes { generation: 2, types, forms };
+    let edit = ManifestEdit { types: vec![(0, altered.clone())], ..ManifestEdit::default() };
+    let state = new_store().apply(&flush()).unwrap().apply(&edit).unwrap();
+    assert_eq!((state.format, &state.keyspaces[&0].types), (ALTERED_FORMAT, &altered));
+    let memory = MemoryStorage::new();
+    let storage: Arc<dyn Storage> = Arc::new(memory.clone());
+    let mut manifest = Manifest::create(&storage, 2, &state, None).unwrap();
+    let again = StatedTypes { generation: 3, ..altered };
+    let edit = ManifestEdit { types: vec![(0, again)], ..ManifestEdit::default() };
+    manifest.append(&edit).unwrap();
+    manifest.sync().unwrap();
+    assert_eq!(memory.content("000002.manifest").unwrap()[8..12], ALTERED_FORMAT.to_le_bytes());
+    let state = ManifestState { next_file: 67, ..state.apply(&edit).unwrap() };
+    assert_eq!(recover(&memory).unwrap().unwrap().state, state);
 }

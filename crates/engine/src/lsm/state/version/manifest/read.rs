@@ -1,7 +1,7 @@
 //! The manifest reader.
 
 use super::record::{
-    self, ClosedLengths, HEADER_BYTES, ManifestHeader, ManifestRecordKind, UnknownVersion, newest_format,
+    self, ClosedLengths, HEADER_BYTES, ManifestHeader, ManifestRecordKind, UnknownVersion, readable_format,
 };
 use crate::error::{Error, Result};
 use crate::file_format::check_not_of_development;
@@ -200,7 +200,7 @@ impl Parser<'_> {
                 return self.damaged(0, "it does not begin with the header of a manifest");
             }
             Err(UnknownVersion(found)) => {
-                return Err(Error::version(self.path.clone(), found, newest_format()));
+                return Err(Error::version(self.path.clone(), found, readable_format()));
             }
         };
         let (nonce, format) = (head.binding.nonce, head.version);

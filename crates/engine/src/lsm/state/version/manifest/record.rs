@@ -8,8 +8,12 @@ use crate::log::durable_after;
 use crate::lsm::state::version::edit::{put_pairs, take_pairs};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// The newest format of a store, and the version of its manifest.
+/// The format of new stores, and the version of their manifests.
 pub const STORE_FORMAT: u32 = 1;
+
+/// The format of a store with a keyspace whose values have several forms: see
+/// [`Keyspace::alter`](crate::lsm::Keyspace::alter). All else is as before.
+pub const ALTERED_FORMAT: u32 = 2;
 
 /// `magic | version: u32 | flags: u32 | owner: u64 | number: u64 | nonce: u64 | checksum: u32`.
 pub(super) const HEADER_BYTES: usize = 44;
@@ -23,10 +27,15 @@ const RECORD_HEAD_BYTES: usize = 13;
 /// Size of a record without its body.
 const RECORD_OVERHEAD_BYTES: usize = RECORD_HEAD_BYTES + CHECKSUM_BYTES;
 
-/// The newest format that this program knows: a static variable, so that tests of upgrades can make one up.
+/// The newest format of new stores: a static variable, so that tests of upgrades can make one up.
 static NEWEST_FORMAT: AtomicU32 = AtomicU32::new(STORE_FORMAT);
 
-/// The newest format that this program knows.
+/// The greatest version of a manifest that this program reads.
+pub(super) fn readable_format() -> u32 {
+    newest_format().max(ALTERED_FORMAT)
+}
+
+/// The newest format that this program gives to new stores.
 pub(crate) fn newest_format() -> u32 {
     NEWEST_FORMAT.load(Ordering::Relaxed)
 }
@@ -105,7 +114,7 @@ impl ManifestHeader {
             return Ok(None);
         };
         let version = u32_at(head, 8);
-        if version > newest_format() {
+        if version > readable_format() {
             return Self::true_version(head, number).map_or(Err(UnknownVersion(version)), |_| Ok(None));
         }
         let binding = StoreBinding { store: u64_at(head, 16), nonce: u64_at(head, 32) };
@@ -118,7 +127,7 @@ impl ManifestHeader {
     /// then, and no newer one.
     pub(super) fn true_version(bytes: &[u8], number: u64) -> Option<u32> {
         let mut head = bytes.get(..HEADER_BYTES).unwrap_or(bytes).to_vec();
-        (1..=newest_format()).filter(|&version| version != u32_at(bytes, 8)).find(|version| {
+        (1..=readable_format()).filter(|&version| version != u32_at(bytes, 8)).find(|version| {
             head.get_mut(8..12).is_some_and(|place| {
                 place.copy_from_slice(&version.to_le_bytes());
                 true

@@ -22,6 +22,8 @@ const OBJECT_EDITS_MAX: u64 = 64;
 pub(crate) struct Manifest {
     file: Box<dyn WritableFile>,
     identity: u64,
+    /// The format that its header states.
+    format: u32,
     state_end: u64,
     /// Everything before this position is durable.
     synced: u64,
@@ -57,13 +59,18 @@ impl Manifest {
         let end = bytes.len() as u64;
         let edits_max = if storage.is_object_store() { OBJECT_EDITS_MAX } else { u64::MAX };
         let identity = head.identity();
-        Ok(Self { file, identity, state_end: end, synced: end, takes_edits: true, edits_max })
+        Ok(Self { file, identity, format: state.format, state_end: end, synced: end, takes_edits: true, edits_max })
     }
 
     /// The bytes of a closed manifest.
     pub(crate) fn closed_bytes(number: u64, state: &ManifestState, lengths: &ClosedLengths) -> Result<Vec<u8>> {
         let head = ManifestHeader { version: state.format, binding: state.binding(), number, closed: true };
         first_bytes(head, state, Some(lengths))
+    }
+
+    /// The format that its header states.
+    pub(crate) fn format(&self) -> u32 {
+        self.format
     }
 
     /// Appends an edit, which becomes effective when [synced](Self::sync).
