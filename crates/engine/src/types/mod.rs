@@ -22,6 +22,7 @@ mod calendar;
 mod escape;
 mod float_text;
 mod key_type;
+mod plain_text;
 mod prefix;
 mod record;
 pub(crate) mod record_type;
