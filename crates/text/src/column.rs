@@ -1,14 +1,15 @@
 //! Columns of files of separated fields: their names, and the values of their fields.
 
 use crate::infer::{GuessedType, fits, may_be_string};
+use crate::plain::{is_as_printed, is_plain_timestamp, plain_float};
 use crate::reader::Written;
 use crate::show::shortened;
-use ogive::KeyType;
 use ogive::types::ValueType;
+use ogive::{KeyType, encode_f64};
 use std::collections::{HashMap, HashSet};
 
-/// Most digits of a number that surely fits 64 bits.
-const PLAIN_DIGITS_MAX: usize = 19;
+/// Bytes of a date, behind which timestamps have a `T` or a space.
+const DATE_BYTES: usize = 10;
 
 /// A field as the bytes of its column's type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -84,16 +85,51 @@ impl TextColumn {
         }
     }
 
+    /// The text of a field as it is printed once it was read, appended to `target` unless it is the text itself. This
+    /// is for rows whose values are only passed on.
+    ///
+    /// # Errors
+    /// As [`Self::read`].
+    pub fn print<'a>(&self, written: Written<'a>, target: &mut Vec<u8>) -> Result<FieldBytes<'a>, Option<String>> {
+        let start = target.len();
+        let found = self.read(written, false, target)?;
+        if found != FieldBytes::Encoded {
+            return Ok(found);
+        }
+        let text = written.text();
+        let shown = if is_as_printed(self.key_type, text, self.guessed) {
+            target.truncate(start);
+            return Ok(FieldBytes::Own(text));
+        } else if is_plain_timestamp(self.key_type, text) {
+            target.truncate(start);
+            let (date, time) = text.split_at(DATE_BYTES);
+            target.extend_from_slice(date);
+            target.push(b'T');
+            target.extend_from_slice(&time[1..]);
+            return Ok(FieldBytes::Encoded);
+        } else {
+            self.key_type.display(&target[start..])
+        };
+        target.truncate(start);
+        target.extend_from_slice(shown.as_bytes());
+        Ok(FieldBytes::Encoded)
+    }
+
     /// Appends the bytes of a field to `target`; `false` if it is not of the type.
     fn append(&self, written: &[u8], is_key: bool, target: &mut Vec<u8>) -> bool {
         let key_type = self.key_type;
         // Spreadsheets often pad numbers.
         let exact = self.guessed || matches!(key_type, KeyType::Tuple(_));
         let written = if exact { written } else { written.trim_ascii() };
-        if key_type == KeyType::U64
-            && let Some(number) = plain_number(written)
+        // Timestamps in this form have no zone.
+        let may_be_plain = !(self.guessed && self.is_zoned && matches!(key_type, KeyType::Timestamp(_)));
+        if may_be_plain && key_type.append_plain(written, target) {
+            return true;
+        }
+        if key_type == KeyType::F64
+            && let Some(float) = plain_float(written)
         {
-            target.extend_from_slice(&number.to_be_bytes());
+            target.extend_from_slice(&encode_f64(float));
             return true;
         }
         let Ok(text) = std::str::from_utf8(written) else { return false };
@@ -107,15 +143,6 @@ impl TextColumn {
             true
         })
     }
-}
-
-/// A decimal number without a sign and leading zeros. Most keys of text files are such numbers, so they are read here
-/// without the steps that other types take.
-fn plain_number(written: &[u8]) -> Option<u64> {
-    let is_plain = (1..=PLAIN_DIGITS_MAX).contains(&written.len())
-        && written.iter().all(u8::is_ascii_digit)
-        && (written[0] != b'0' || written.len() == 1);
-    is_plain.then(|| written.iter().fold(0, |number, digit| number * 10 + u64::from(digit - b'0')))
 }
 
 /// Names of columns, each once: a second `a` is `a_2`, and an empty one is named by its number.

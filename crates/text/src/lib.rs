@@ -6,6 +6,7 @@
 
 mod column;
 mod infer;
+mod plain;
 mod reader;
 mod row_parser;
 mod separated;

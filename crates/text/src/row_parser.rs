@@ -17,10 +17,14 @@ pub(crate) struct RowParser {
     /// Empty lines that were no rows.
     empty_lines: u64,
     state: State,
-    /// The text of the fields, one after the other.
+    /// The text of the fields, in their order.
     text: Vec<u8>,
-    /// Where each field ends in the text, and its kind.
-    ends: Vec<(usize, FieldKind)>,
+    /// Where each field is in the text.
+    fields: Vec<FieldSpan>,
+    /// Where the text of the current field begins.
+    field_start: usize,
+    /// Whether a byte ends text without quotes, or begins an escape.
+    is_special: [bool; 256],
     /// The kind of the current field.
     kind: FieldKind,
     /// Whether the last row ended with a carriage return, to which a line feed may belong.
@@ -30,6 +34,14 @@ pub(crate) struct RowParser {
     /// The line in which the row starts, and the current one, from 1.
     line: u64,
     current_line: u64,
+}
+
+/// The place of a field in the text of its row.
+#[derive(Clone, Copy, Debug)]
+struct FieldSpan {
+    start: usize,
+    end: usize,
+    kind: FieldKind,
 }
 
 /// How a field is written.
@@ -61,6 +73,9 @@ pub(crate) enum State {
 
 impl RowParser {
     pub(crate) fn new(form: Separated, is_lenient: bool) -> Self {
+        let mut is_special = [false; 256];
+        [form.delimiter, b'\r', b'\n'].into_iter().for_each(|byte| is_special[usize::from(byte)] = true);
+        is_special[usize::from(b'\\')] |= form.fields == FieldForm::Escaped;
         Self {
             form,
             is_lenient,
@@ -68,7 +83,9 @@ impl RowParser {
             empty_lines: 0,
             state: State::RowStart,
             text: Vec::new(),
-            ends: Vec::new(),
+            fields: Vec::new(),
+            field_start: 0,
+            is_special,
             kind: FieldKind::Plain,
             is_after_return: false,
             has_line_feeds: false,
@@ -85,7 +102,8 @@ impl RowParser {
     pub(crate) fn begin(&mut self) {
         self.state = State::RowStart;
         self.text.clear();
-        self.ends.clear();
+        self.fields.clear();
+        self.field_start = 0;
     }
 
     pub(crate) fn state(&self) -> State {
@@ -114,29 +132,79 @@ impl RowParser {
 
     /// Whether the row has not begun.
     pub(crate) fn is_empty(&self) -> bool {
-        self.state == State::RowStart && self.ends.is_empty()
+        self.state == State::RowStart && self.fields.is_empty()
     }
 
     /// The number of fields.
     pub(crate) fn len(&self) -> usize {
-        self.ends.len()
+        self.fields.len()
     }
 
     pub(crate) fn field(&self, column: usize) -> &[u8] {
-        let end = self.ends.get(column).map_or(0, |(end, _)| *end);
-        self.text.get(self.start(column)..end).unwrap_or_default()
+        let text = self.fields.get(column).and_then(|field| self.text.get(field.start..field.end));
+        text.unwrap_or_default()
     }
 
     pub(crate) fn kind(&self, column: usize) -> FieldKind {
-        self.ends.get(column).map_or(FieldKind::Plain, |(_, kind)| *kind)
+        self.fields.get(column).map_or(FieldKind::Plain, |field| field.kind)
     }
 
-    fn start(&self, column: usize) -> usize {
-        column.checked_sub(1).and_then(|before| self.ends.get(before)).map_or(0, |(end, _)| *end)
+    /// Takes a row that is whole in this piece of the input, and needs no other steps than to be cut at delimiters:
+    /// most rows of most files. Gives the number of its bytes, or `None` for other rows, of which nothing is taken.
+    fn take_whole(&mut self, piece: &[u8]) -> Option<usize> {
+        let is_feed_behind_return = self.is_after_return && piece.first() == Some(&b'\n');
+        let rest = piece.get(usize::from(is_feed_behind_return)..)?;
+        let Some(length) = self.cut(rest) else {
+            self.fields.clear();
+            return None;
+        };
+        let end = rest.get(length)?;
+        self.text.extend_from_slice(&rest[..length]);
+        self.has_line_feeds |= is_feed_behind_return || *end == b'\n';
+        self.line = self.current_line + u64::from(is_feed_behind_return);
+        self.current_line = self.line + u64::from(*end == b'\n');
+        self.is_after_return = *end == b'\r';
+        Some(usize::from(is_feed_behind_return) + length + 1)
+    }
+
+    /// Finds the fields of a row that begins here and has no empty text in front; gives the place of its end.
+    fn cut(&mut self, rest: &[u8]) -> Option<usize> {
+        if matches!(rest.first()?, b'\r' | b'\n') {
+            return None;
+        }
+        let mut at = 0;
+        loop {
+            let is_quoted = self.form.fields == FieldForm::Quoted && *rest.get(at)? == QUOTE;
+            let (kind, start) = if is_quoted { (FieldKind::Quoted, at + 1) } else { (FieldKind::Plain, at) };
+            let text = rest.get(start..)?;
+            let end = start
+                + match is_quoted {
+                    true => text.iter().position(|byte| matches!(byte, &QUOTE | b'\n'))?,
+                    false => text.iter().position(|byte| self.is_special[usize::from(*byte)])?,
+                };
+            at = end + usize::from(is_quoted);
+            // A line feed within quotes is counted, and a quote behind one is a character.
+            let byte = *rest.get(at)?;
+            let is_end = matches!(byte, b'\r' | b'\n');
+            if (is_quoted && rest[end] != QUOTE) || (byte != self.form.delimiter && !is_end) {
+                return None;
+            }
+            self.fields.push(FieldSpan { start, end, kind });
+            if byte != self.form.delimiter {
+                return Some(at);
+            }
+            at += 1;
+        }
     }
 
     /// Takes bytes of a piece of the input; gives their number, and whether the row is complete or refused.
     pub(crate) fn take(&mut self, piece: &[u8]) -> (usize, bool) {
+        let whole = if self.is_empty() { self.take_whole(piece) } else { None };
+        whole.map_or_else(|| self.take_steps(piece), |taken| (taken, true))
+    }
+
+    /// Takes bytes one step after the other.
+    fn take_steps(&mut self, piece: &[u8]) -> (usize, bool) {
         let mut at = 0;
         while let Some(&byte) = piece.get(at) {
             let is_end = byte == self.form.delimiter || matches!(byte, b'\r' | b'\n');
@@ -186,10 +254,8 @@ impl RowParser {
 
     /// Takes bytes of a field that are outside of quotes, and its end.
     fn take_plain(&mut self, rest: &[u8]) -> (usize, bool) {
-        let (delimiter, is_escaped) = (self.form.delimiter, self.form.fields == FieldForm::Escaped);
-        let is_special =
-            |byte: &u8| *byte == delimiter || matches!(byte, b'\r' | b'\n') || (is_escaped && *byte == b'\\');
-        let length = rest.iter().position(is_special).unwrap_or(rest.len());
+        let is_escaped = self.form.fields == FieldForm::Escaped;
+        let length = rest.iter().position(|byte| self.is_special[usize::from(*byte)]).unwrap_or(rest.len());
         self.text.extend_from_slice(&rest[..length]);
         match rest.get(length) {
             None => (length, false),
@@ -221,7 +287,7 @@ impl RowParser {
                 self.state = State::Plain;
                 1
             }
-            None if byte == b'N' && self.text.len() == self.start(self.ends.len()) => {
+            None if byte == b'N' && self.text.len() == self.field_start => {
                 (self.state, self.kind) = (State::Null, FieldKind::Null);
                 1
             }
@@ -251,7 +317,8 @@ impl RowParser {
 
     /// Ends a field at a delimiter or the end of a line; `true` if the row ends, too.
     fn end_field(&mut self, end: u8) -> bool {
-        self.ends.push((self.text.len(), self.kind));
+        self.fields.push(FieldSpan { start: self.field_start, end: self.text.len(), kind: self.kind });
+        self.field_start = self.text.len();
         self.kind = FieldKind::Plain;
         if end == self.form.delimiter {
             self.state = State::FieldStart;

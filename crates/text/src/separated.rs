@@ -2,6 +2,8 @@
 
 /// What some editors put at the start of UTF-8.
 pub const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+/// Digits of the greatest number of 64 bits.
+const DIGITS_MAX: usize = 20;
 /// The byte that begins and ends a quoted field.
 pub const QUOTE: u8 = b'"';
 
@@ -38,6 +40,11 @@ impl Separated {
     pub fn row<'a>(self, line: &'a mut Vec<u8>) -> SeparatedRow<'a> {
         SeparatedRow { form: self, line, is_first: true }
     }
+
+    /// Appends further fields to a row that has some.
+    pub fn rest_of_row<'a>(self, line: &'a mut Vec<u8>) -> SeparatedRow<'a> {
+        SeparatedRow { form: self, line, is_first: false }
+    }
 }
 
 /// A row that is being written.
@@ -62,6 +69,24 @@ impl SeparatedRow<'_> {
         }
     }
 
+    /// Appends a number.
+    pub fn number(&mut self, number: u64) {
+        let mut digits = [0; DIGITS_MAX];
+        let (mut at, mut rest) = (DIGITS_MAX, number);
+        while at == DIGITS_MAX || rest > 0 {
+            at -= 1;
+            digits[at] = b'0' + (rest % 10) as u8;
+            rest /= 10;
+        }
+        // No digit needs a quote or an escape, unless it is the delimiter.
+        self.field(Some(&digits[at..]));
+    }
+
+    /// Appends further fields that are written in this form, each behind a delimiter.
+    pub fn written(&mut self, fields: &[u8]) {
+        self.line.extend_from_slice(fields);
+    }
+
     /// Ends the row.
     pub fn end(self) {
         self.line.push(b'\n');
@@ -70,7 +95,9 @@ impl SeparatedRow<'_> {
     /// Appends a field in quotes if it needs them; one without characters does.
     fn quoted(&mut self, field: &[u8]) {
         let is_special = |byte: &u8| *byte == self.form.delimiter || matches!(byte, &QUOTE | b'\r' | b'\n');
-        if !field.is_empty() && !field.iter().any(is_special) {
+        // Without an end at the first such byte, bytes are compared many at a time.
+        let has_special = field.iter().fold(false, |found, byte| found | is_special(byte));
+        if !field.is_empty() && !has_special {
             self.line.extend_from_slice(field);
             return;
         }
@@ -149,6 +176,14 @@ mod tests {
         };
         assert_eq!(written(Separated::tsv(None)), "a\t\\N\t\tt\\tb\\n\\r\\\\\t\"q\"\t\\\\N\t1,2\n");
         assert_eq!(written(Separated::tsv(Some(Quote))), "a\t\t\"\"\t\"t\tb\n\r\\\"\t\"\"\"q\"\"\"\t\\N\t1,2\n");
+        let mut line = Vec::new();
+        for number in [0, 7, 10, u64::MAX] {
+            let mut row = Separated::CSV.row(&mut line);
+            row.number(number);
+            row.written(b",x");
+            row.end();
+        }
+        assert_eq!(line, b"0,x\n7,x\n10,x\n18446744073709551615,x\n");
         assert_eq!(written(Separated::CSV), "a,,\"\",\"t\tb\n\r\\\",\"\"\"q\"\"\",\\N,\"1,2\"\n");
     }
 

@@ -2,16 +2,24 @@
 
 use super::TimeUnit;
 
-/// Days in 400 years, after which the calendar repeats.
+/// The calendar repeats after this many years.
+const YEARS_PER_ERA: i128 = 400;
+/// Days in them.
 const DAYS_PER_ERA: i128 = 146_097;
 /// Days from 0000-03-01, where an era begins, to 1970-01-01.
 const DAYS_TO_EPOCH: i128 = 719_468;
 pub(super) const SECONDS_PER_DAY: i128 = 86_400;
 
-/// Days since 1970-01-01 of a date; `None` if there is no such date. Years count from March here, so that the day that
-/// only some have is the last of them.
+/// Days since 1970-01-01 of a date; `None` if there is no such date.
 fn days_of(year: i128, month: u32, day: u32) -> Option<i128> {
-    let is_leap = year.rem_euclid(4) == 0 && (year.rem_euclid(100) != 0 || year.rem_euclid(400) == 0);
+    let (era, year_of_era) = (year.div_euclid(YEARS_PER_ERA), year.rem_euclid(YEARS_PER_ERA) as i64);
+    Some(era * DAYS_PER_ERA + i128::from(days_of_date(year_of_era, month, day)?))
+}
+
+/// The same for a year from 0 to 9999. Years count from March here, so that the day that only some have is the last of
+/// them.
+pub(super) fn days_of_date(year: i64, month: u32, day: u32) -> Option<i64> {
+    let is_leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
     let last = match month {
         2 => 28 + u32::from(is_leap),
         4 | 6 | 9 | 11 => 30,
@@ -21,12 +29,12 @@ fn days_of(year: i128, month: u32, day: u32) -> Option<i128> {
     if !(1..=last).contains(&day) {
         return None;
     }
-    let year = if month > 2 { year } else { year - 1 };
-    let (era, year_of_era) = (year.div_euclid(400), year.rem_euclid(400));
-    let months = i128::from((month + 9) % 12);
-    let day_of_year = (153 * months + 2) / 5 + i128::from(day) - 1;
+    // Years count from March, a cycle later, so that none is negative.
+    let year = if month > 2 { year + 400 } else { year + 399 };
+    let (era, year_of_era) = (year / 400, year % 400);
+    let day_of_year = (153 * i64::from((month + 9) % 12) + 2) / 5 + i64::from(day) - 1;
     let day_of_era = year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year;
-    Some(era * DAYS_PER_ERA + day_of_era - DAYS_TO_EPOCH)
+    Some((era - 1) * DAYS_PER_ERA as i64 + day_of_era - DAYS_TO_EPOCH as i64)
 }
 
 /// Year, month and day of a number of days since 1970-01-01.

@@ -24,6 +24,7 @@ mod conversion;
 mod escape;
 mod float_text;
 mod key_type;
+mod plain_text;
 mod prefix;
 mod record;
 pub(crate) mod record_type;

@@ -198,6 +198,10 @@ impl KeyType {
             Self::Text => std::str::from_utf8(bytes).is_ok(),
             Self::Bytes => true,
             Self::FixedBytes(_) | Self::Uuid => self.width() == Some(bytes.len()),
+            // All bytes of this width are a value.
+            Self::U8 | Self::U16 | Self::U32 | Self::U64 | Self::U128 => self.width() == Some(bytes.len()),
+            Self::I8 | Self::I16 | Self::I32 | Self::I64 | Self::I128 => self.width() == Some(bytes.len()),
+            Self::F32 | Self::F64 | Self::Date | Self::Timestamp(_) => self.width() == Some(bytes.len()),
             _ => self.decode_scalar(bytes).is_some(),
         }
     }
