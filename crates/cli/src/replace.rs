@@ -284,6 +284,15 @@ impl OutputFile {
                 false => Ok(()),
             };
         }
+        let is_inside = |input: &&&Path| {
+            let inside = |(file, folder): (PathBuf, PathBuf)| file.starts_with(folder);
+            let is_folder = input.is_dir() && !may_be_store(input);
+            is_folder && self.path.canonicalize().ok().zip(input.canonicalize().ok()).is_some_and(inside)
+        };
+        if let Some(folder) = inputs.iter().find(is_inside) {
+            let what = format!("a file of {}, an input of this command", folder.display());
+            return Err(kept(&self.shown, &what, "choose a place outside of it"));
+        }
         match inputs.iter().find(|input| is_same_file(&self.path, input)) {
             None => Ok(()),
             Some(input) if input.as_os_str() == self.shown.as_str() => {

@@ -236,12 +236,6 @@ impl LocalCache {
         let cache = Arc::clone(&self.cache);
         _ = spawn_blocking(move || cache.put(object, first, &bytes)).await;
     }
-
-    /// Drops all pages of an object.
-    pub(crate) async fn forget(&self, object: CachedObject) {
-        let cache = Arc::clone(&self.cache);
-        _ = spawn_blocking(move || cache.forget(object)).await;
-    }
 }
 
 /// Whether reads for this purpose use a cache: those that are made once would only replace others.
@@ -381,18 +375,25 @@ impl DiskCache {
         pages.map(|page| self.get_page(PageKey { object, page })).collect()
     }
 
+    /// The first page of an object, which counts neither as found nor as missing.
+    pub(crate) fn peek(&self, object: CachedObject) -> Option<Bytes> {
+        self.find_page(PageKey { object, page: 0 })
+    }
+
+    fn find_page(&self, key: PageKey) -> Option<Bytes> {
+        let (place, entry) = self.state().find(&key)?;
+        let mut buffer = vec![0; entry.bytes as usize];
+        let offset = u64::from(place) * PAGE_BYTES;
+        let read = self.pages.read(ReadRequest { offset, buffer: &mut buffer, purpose: Purpose::Data });
+        if read.is_ok() && entry.is_of(&buffer) {
+            return Some(Bytes::from(buffer));
+        }
+        self.state().forget(place, &entry);
+        None
+    }
+
     fn get_page(&self, key: PageKey) -> Option<Bytes> {
-        let found = self.state().find(&key);
-        let page = found.and_then(|(place, entry)| {
-            let mut buffer = vec![0; entry.bytes as usize];
-            let offset = u64::from(place) * PAGE_BYTES;
-            let read = self.pages.read(ReadRequest { offset, buffer: &mut buffer, purpose: Purpose::Data });
-            if read.is_ok() && entry.is_of(&buffer) {
-                return Some(Bytes::from(buffer));
-            }
-            self.state().forget(place, &entry);
-            None
-        });
+        let page = self.find_page(key);
         let counter = if page.is_some() { &self.hits } else { &self.misses };
         counter.fetch_add(1, Ordering::Relaxed);
         page

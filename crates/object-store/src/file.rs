@@ -187,7 +187,7 @@ impl OpenedObject {
                 .with_range(Some(GetRange::Suffix(client.opening_bytes)))
                 .with_if_none_match(known.as_ref().and_then(Identity::condition));
             let failure = match client.store.get_opts(&object.location, options).await {
-                Ok(answer) => return Self::of_answer(client, object, answer).await,
+                Ok(answer) => return Self::of_answer(answer).await,
                 Err(error) => Failure::from(error),
             };
             match failure.kind {
@@ -214,12 +214,9 @@ impl OpenedObject {
         Self::new(Identity::of(meta), None)
     }
 
-    async fn of_answer(client: &Client, object: &ObjectName, answer: GetResult) -> Result<Self, Failure> {
+    async fn of_answer(answer: GetResult) -> Result<Self, Failure> {
         let (identity, offset) = (Identity::of(&answer.meta), answer.range.start);
         let bytes = body(answer).await?;
-        if let Some(local) = &client.cache {
-            local.keep_opening(object, &identity, (offset, bytes.clone())).await;
-        }
         Ok(Self::new(identity, Some(Tail { offset, bytes })))
     }
 }
@@ -474,6 +471,8 @@ pub(crate) struct ObjectFile {
     shared: Arc<Shared>,
     /// Kept while the object is open if it is the whole object, else until a read lies outside.
     tail: Mutex<Option<Tail>>,
+    /// Whether the cache has what the opening found, or is not to have it.
+    is_kept: AtomicBool,
 }
 
 impl ObjectFile {
@@ -482,7 +481,7 @@ impl ObjectFile {
         let length_bytes = identity.length_bytes;
         let (listed, identity, is_confirmed) = (ListedFile::default(), RwLock::new(Some(identity)), true.into());
         let shared = Shared { number, client, object, listed, length_bytes, identity, is_confirmed };
-        Self { shared: Arc::new(shared), tail: Mutex::new(tail) }
+        Self { is_kept: tail.is_none().into(), shared: Arc::new(shared), tail: Mutex::new(tail) }
     }
 
     /// An object of a known length, of which nothing was asked yet.
@@ -492,7 +491,19 @@ impl ObjectFile {
             let identity = RwLock::default();
             Arc::new(Shared { number: opening(), client, object, listed, length_bytes, identity, is_confirmed })
         });
-        Self { shared, tail: Mutex::new(None) }
+        Self { shared, tail: Mutex::new(None), is_kept: true.into() }
+    }
+
+    /// Lets the cache keep what the opening found, with the first read that uses it.
+    fn keep_opening(&self) {
+        let Some(local) = &self.shared.client.cache else { return };
+        if self.is_kept.swap(true, Ordering::Relaxed) {
+            return;
+        }
+        let tail = self.tail.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        if let (Some(Tail { offset, bytes }), Some(identity)) = (tail, self.shared.identity()) {
+            local.keep_opening(&self.shared.object, &identity, (offset, &bytes));
+        }
     }
 
     /// The bytes of all ranges, if the opening request brought them.
@@ -523,13 +534,16 @@ impl ObjectFile {
     /// Starts the requests for these ranges.
     fn start(&self, ranges: &[Range<u64>], purpose: Option<Purpose>) -> Result<StartedReads> {
         let (path, is_opening) = (&self.shared.object.path, purpose == Some(Purpose::Open));
+        let is_cached = is_cached(purpose);
+        if is_cached {
+            self.keep_opening();
+        }
         let end = if is_opening { self.kept_end(ranges) } else { None };
         if let Some(kept) = self.kept(ranges, is_opening) {
             return Ok(StartedReads::Kept(kept));
         }
         let ranges: Vec<Range<u64>> =
             ranges.iter().map(|range| range.start..end.as_ref().map_or(range.end, |end| end.offset)).collect();
-        let is_cached = is_cached(purpose);
         if let Some(replayed) = replay::read(&self.shared, &ranges, is_cached) {
             return Ok(StartedReads::Kept(followed_by(replayed?, end)));
         }

@@ -6,7 +6,8 @@
 use crate::cache::{CachedObject, LocalCache, PAGE_BYTES};
 use crate::file::Identity;
 use crate::storage::ObjectName;
-use bytes::Bytes;
+use std::sync::Arc;
+use tokio::task::spawn_blocking;
 
 /// What stands for the version in the name of such a page.
 const OPENING: &str = "opening";
@@ -14,10 +15,10 @@ const OPENING: &str = "opening";
 const E_TAG_BYTES_MAX: usize = 1024;
 const WORD_BYTES: usize = 8;
 
-fn encode(identity: &Identity) -> Option<Bytes> {
+fn encode(identity: &Identity) -> Option<Vec<u8>> {
     let e_tag = identity.condition().filter(|e_tag| e_tag.len() <= E_TAG_BYTES_MAX)?;
     let words = [identity.length_bytes, identity.modified_ns.unwrap_or(0)];
-    Some([&words.map(u64::to_le_bytes).concat()[..], e_tag.as_bytes()].concat().into())
+    Some([&words.map(u64::to_le_bytes).concat()[..], e_tag.as_bytes()].concat())
 }
 
 fn decode(page: &[u8]) -> Option<Identity> {
@@ -36,24 +37,25 @@ impl LocalCache {
         CachedObject::new(&self.endpoint, &object.path, 0, OPENING)
     }
 
-    /// The object that a URL led to when it was opened last.
+    /// The object that a URL led to when it was opened last, read by a thread that may wait for the disk.
     pub(crate) async fn opened(&self, object: &ObjectName) -> Option<Identity> {
-        decode(&self.get(self.opening_of(object), 0..1).await.pop()??)
+        let (cache, opening) = (Arc::clone(&self.cache), self.opening_of(object));
+        decode(&spawn_blocking(move || cache.peek(opening)).await.ok()??)
     }
 
     /// Keeps which object a URL leads to, and its last bytes, from an offset on.
-    pub(crate) async fn keep_opening(&self, object: &ObjectName, identity: &Identity, (offset, bytes): (u64, Bytes)) {
+    pub(crate) fn keep_opening(&self, object: &ObjectName, identity: &Identity, (offset, bytes): (u64, &[u8])) {
         let (Some(kept), Some(version)) = (encode(identity), identity.version()) else { return };
         let first = offset.div_ceil(PAGE_BYTES);
-        let skipped = (first * PAGE_BYTES - offset) as usize;
-        if skipped < bytes.len() {
+        let whole = usize::try_from(first * PAGE_BYTES - offset).ok().and_then(|skipped| bytes.get(skipped..));
+        if let Some(pages) = whole {
             let of = CachedObject::new(&self.endpoint, &object.path, identity.length_bytes, &version);
-            self.put(of, first, bytes.slice(skipped..)).await;
+            self.cache.put(of, first, pages);
         }
-        if self.opened(object).await.as_ref() != Some(identity) {
-            let opening = self.opening_of(object);
-            self.forget(opening).await;
-            self.put(opening, 0, kept).await;
+        let opening = self.opening_of(object);
+        if self.cache.peek(opening).and_then(|page| decode(&page)).as_ref() != Some(identity) {
+            self.cache.forget(opening);
+            self.cache.put(opening, 0, &kept);
         }
     }
 }

@@ -98,6 +98,7 @@ fn located(path: &Path) -> Result<Option<(Arc<dyn Folder>, String)>> {
 pub struct FolderFiles {
     root: String,
     paths: Vec<String>,
+    hidden: Vec<String>,
     warnings: Vec<String>,
 }
 
@@ -115,14 +116,20 @@ impl FolderFiles {
         };
         let all = folder.list(&root)?;
         let reasons = refuse_table(&*folder, &root, &all)?;
-        let paths = all.into_iter().filter(|path| !is_hidden(path)).collect();
-        Ok(Self { root, paths, warnings: told(reasons, ignores_log)? })
+        let (hidden, paths) = all.into_iter().partition(|path| is_hidden(path));
+        Ok(Self { root, paths, hidden, warnings: told(reasons, ignores_log)? })
     }
 
     /// The paths of the files, relative to the folder, with `/` between their parts; sorted.
     #[must_use]
     pub fn paths(&self) -> &[String] {
         &self.paths
+    }
+
+    /// The paths of the files whose names, or those of their folders, begin with `_` or `.`.
+    #[must_use]
+    pub fn hidden(&self) -> &[String] {
+        &self.hidden
     }
 
     /// Why the files may not show the rows of the lake table that they belong to, where that is ignored.

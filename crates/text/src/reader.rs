@@ -287,7 +287,8 @@ impl<R: Read> FieldReader<R> {
         let line = self.row.current_line();
         match self.layout.form.fields {
             FieldForm::Quoted => TextError::TextBehindQuote { line },
-            FieldForm::Escaped => TextError::UnknownEscape { line },
+            // Plain fields refuse nothing.
+            FieldForm::Escaped | FieldForm::Plain => TextError::UnknownEscape { line },
         }
     }
 

@@ -14,6 +14,8 @@ pub enum FieldForm {
     Quoted,
     /// `\t`, `\n`, `\r` and `\\` are escapes, `\N` is a null, and quotes are characters.
     Escaped,
+    /// There are neither quotes nor escapes, as in text of Hive.
+    Plain,
 }
 
 /// The form of a file of separated fields.

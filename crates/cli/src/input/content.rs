@@ -90,7 +90,7 @@ const SQL_DUMP: ForeignFormat =
     ("is a script of SQL statements", "write the tables as CSV, as in `psql -c \"copy NAME to stdout csv header\"`");
 
 /// Formats by their first bytes.
-const MAGICS: [(&[u8], ForeignFormat); 26] = [
+const MAGICS: [(&[u8], ForeignFormat); 31] = [
     (b"\x1f\x8b\x08", COMPRESSED_TWICE),
     (b"\x28\xb5\x2f\xfd", COMPRESSED_TWICE),
     (b"BZh", BZIP2),
@@ -116,6 +116,11 @@ const MAGICS: [(&[u8], ForeignFormat); 26] = [
     (b"-- MySQL dump", SQL_DUMP),
     (b"-- MariaDB dump", SQL_DUMP),
     (b"PRAGMA foreign_keys=", SQL_DUMP),
+    (b"INSERT INTO ", SQL_DUMP),
+    (b"CREATE TABLE ", SQL_DUMP),
+    (b"DROP TABLE ", SQL_DUMP),
+    (b"BEGIN TRANSACTION;", SQL_DUMP),
+    (b"SET NAMES ", SQL_DUMP),
     (b"\x7fELF", PROGRAM),
 ];
 
@@ -227,6 +232,9 @@ fn fields_of(text: &[u8]) -> Content {
     let kinds = DELIMITERS.iter().rev().map(|&delimiter| (counts_of(text, delimiter), delimiter));
     let kinds: Vec<(Evenness, usize, u8)> = kinds.filter_map(|(counts, of)| counts.evenness(of)).collect();
     let is_even = |of: u8| kinds.iter().any(|(evenness, _, delimiter)| *delimiter == of && *evenness == Evenness::Even);
+    if is_even(HIVE_DELIMITER) {
+        return Content::Separated(HIVE_DELIMITER);
+    }
     if is_even(b';') && has_decimal_commas(text) {
         return Content::Separated(b';');
     }
@@ -246,7 +254,7 @@ pub(super) fn delimiter_of(text: &[u8]) -> Option<u8> {
 }
 
 /// Whether each comma of the first row is within a number: `1,5;2,5`.
-fn has_decimal_commas(text: &[u8]) -> bool {
+pub(super) fn has_decimal_commas(text: &[u8]) -> bool {
     let row = text.split(|byte| matches!(byte, b'\n' | b'\r')).next().unwrap_or_default();
     let mut fields = row.split(|byte| *byte == b';').filter(|field| field.contains(&b',')).peekable();
     let is_number = |field: &[u8]| {

@@ -98,6 +98,14 @@ impl Folder {
         if self.is_inferred {
             note(format_args!("note: {} is read as {format}, {files}; --format says otherwise", shown(root)));
         }
+        let has_bytes = |path: &&String| std::fs::metadata(path_of(root, path)).is_ok_and(|found| found.len() > 0);
+        match self.found.hidden().iter().filter(has_bytes).count() {
+            0 => {}
+            hidden => {
+                let hidden = counted(hidden as u64, "file");
+                note(format_args!("note: left out of {}: {hidden} whose names begin with _ or .", shown(root)));
+            }
+        }
         let named = self.left_out.iter().take(TOLD_FILES).map(String::as_str).collect::<Vec<_>>().join(", ");
         match self.left_out.len() {
             0 => {}

@@ -11,7 +11,7 @@ use super::{Column, InputError, InputOptions};
 use crate::failure::{Failure, Result};
 use ogive_parquet::{FolderFiles, StatedColumns};
 use ogive_text::Written;
-use std::collections::HashMap;
+use std::collections::HashSet;
 use std::sync::Arc;
 
 impl Folder {
@@ -20,25 +20,12 @@ impl Folder {
         self.paths.iter().map(|path| options.of_part(path_of(&options.path, path))).collect()
     }
 
-    /// The names of the columns that any file has, in the order in which they come, and whether any has them not.
+    /// The names of the columns of each file.
     ///
     /// # Errors
     /// Those of the files.
-    fn file_names(&self, files: &[InputOptions], sample: TypeSample) -> Result<(Vec<String>, Vec<bool>)> {
-        let mut names: Vec<String> = Vec::new();
-        let (mut seen, mut places) = (Vec::new(), HashMap::new());
-        for file in files {
-            for name in names_of(file, sample)? {
-                let place = *places.entry(name.clone()).or_insert(names.len());
-                if place == names.len() {
-                    names.push(name);
-                    seen.push(0);
-                }
-                // A name comes once in a file.
-                seen[place] += 1;
-            }
-        }
-        Ok((names, seen.iter().map(|count| *count < files.len()).collect()))
+    fn file_names(files: &[InputOptions], sample: TypeSample) -> Result<Vec<Vec<String>>> {
+        files.iter().map(|file| names_of(file, sample)).collect()
     }
 
     /// The columns that the paths state and the files do not have.
@@ -56,7 +43,7 @@ impl Folder {
     /// # Errors
     /// Those of the files.
     pub(super) fn names(&self, options: &InputOptions) -> Result<Vec<String>> {
-        let (mut names, _) = self.file_names(&self.files(options), TypeSample::Start)?;
+        let mut names = united(&Self::file_names(&self.files(options), TypeSample::Start)?);
         let stated = self.stated(options, &names)?;
         names.extend(stated.columns.into_iter().map(|(name, _)| name));
         Ok(names)
@@ -71,7 +58,8 @@ impl Folder {
         if self.format == Format::Sosd {
             return files[0].schema(sample);
         }
-        let (mut names, lacked) = self.file_names(&files, sample)?;
+        let of_files = Self::file_names(&files, sample)?;
+        let mut names = united(&of_files);
         let stated = self.stated(options, &names)?;
         let file_columns = names.len();
         let mut options = options.clone();
@@ -82,17 +70,44 @@ impl Folder {
             options.column_types.extend((!is_given).then_some(ColumnType { column, key_type: *key_type, nullable }));
             names.push(name.clone());
         }
-        if self.format == Format::Parquet {
+        let schema = if self.format == Format::Parquet {
             let schema = super::parquet::folder_schema(&options, &files, &names)?;
-            return Ok(Schema { names, file_columns, ..schema });
+            Schema { names, ..schema }
+        } else {
+            let stated: Vec<_> = self.paths.iter().map(|path| FolderFiles::stated_in(path)).collect();
+            let mut rows =
+                FolderRows { files: files.clone(), names, of_files, stated, next: 0, current: None, done_bytes: 0 };
+            rows.begin()?;
+            Schema::of_text(&options, &mut rows, sample)?
+        };
+        let schema = Schema { file_columns, ..schema };
+        if self.format != Format::Jsonl && options.has_columns() {
+            self.check_keys(&schema, &files)?;
         }
-        let of_columns = stated.columns.iter().map(|(name, _)| name);
-        let of_file = |values: Vec<Option<String>>| of_columns.clone().cloned().zip(values).collect();
-        let stated = stated.values.into_iter().map(of_file).collect();
-        let mut rows = FolderRows { files, names, lacked, stated, next: 0, current: None, done_bytes: 0 };
-        rows.begin()?;
-        Ok(Schema { file_columns, ..Schema::of_text(&options, &mut rows, sample)? })
+        Ok(schema)
     }
+
+    /// Refuses a file without a column of the key, such as one without a header, whose rows would be lost.
+    fn check_keys(&self, schema: &Schema, files: &[InputOptions]) -> Result<()> {
+        for (file, path) in files.iter().zip(&self.paths) {
+            let available = names_of(file, TypeSample::Start)?;
+            let stated = FolderFiles::stated_in(path);
+            let is_absent = |name: &&String| {
+                !available.is_empty() && !available.contains(name) && stated.iter().all(|(stated, _)| stated != *name)
+            };
+            let mut keys = schema.keys.iter().filter_map(|key| schema.names.get(key.position?));
+            if let Some(column) = keys.find(is_absent).cloned() {
+                return Err(InputError::NoSuchColumn { path: file.path.clone(), column, available }.into());
+            }
+        }
+        Ok(())
+    }
+}
+
+/// All names, each once, in the order in which they come.
+fn united(of_files: &[Vec<String>]) -> Vec<String> {
+    let mut known = HashSet::new();
+    of_files.iter().flatten().filter(|name| known.insert(name.as_str())).cloned().collect()
 }
 
 /// The names of the columns of a file.
@@ -103,7 +118,10 @@ fn names_of(file: &InputOptions, sample: TypeSample) -> Result<Vec<String>> {
             Err(Failure::Input(InputError::Empty { .. })) => Vec::new(),
             names => names?,
         },
-        Format::Csv | Format::Tsv | Format::Lines => file.rows(&[])?.names().to_vec(),
+        Format::Csv | Format::Tsv | Format::Lines => match file.rows(&[]) {
+            Err(Failure::Input(InputError::Empty { .. })) => Vec::new(),
+            rows => rows?.names().to_vec(),
+        },
         Format::Sosd => Vec::new(),
     };
     Ok(file.unique(&names))
@@ -114,8 +132,8 @@ fn names_of(file: &InputOptions, sample: TypeSample) -> Result<Vec<String>> {
 struct FolderRows {
     files: Vec<InputOptions>,
     names: Vec<String>,
-    /// Whether any file has not the column of each name.
-    lacked: Vec<bool>,
+    /// The names of each file.
+    of_files: Vec<Vec<String>>,
     /// What the path of each file states.
     stated: Vec<Vec<(String, Option<String>)>>,
     next: usize,
@@ -142,8 +160,14 @@ impl FolderRows {
     /// Opens the next file; whether there is one.
     fn begin(&mut self) -> Result<bool> {
         self.done_bytes += self.current.take().map_or(0, |current| current.rows.position_bytes());
-        let Some(file) = self.files.get(self.next) else { return Ok(false) };
-        let rows = file.rows(&self.names)?;
+        let rows = loop {
+            let Some(file) = self.files.get(self.next) else { return Ok(false) };
+            match file.rows(&self.names) {
+                Err(Failure::Input(InputError::Empty { .. })) => self.next += 1,
+                rows => break rows?,
+            }
+        };
+        let file = &self.files[self.next];
         let own = file.unique(rows.names());
         let stated = self.stated.get(self.next).map_or(&[][..], Vec::as_slice);
         let place = |name: &String| match own.iter().position(|own| own == name) {
@@ -209,7 +233,9 @@ impl TextRows for FolderRows {
     }
 
     fn may_lack(&self, column: usize) -> bool {
-        self.lacked.get(column) == Some(&true)
+        let Some(name) = self.names.get(column) else { return false };
+        let mut files = self.of_files.iter().zip(&self.stated);
+        files.any(|(own, stated)| !own.contains(name) && stated.iter().all(|(stated, _)| stated != name))
     }
 
     fn position_bytes(&self) -> u64 {
@@ -258,6 +284,13 @@ impl FolderInput {
 
     /// Opens the next file; whether there is one.
     fn begin(&mut self) -> Result<bool> {
+        while let Some(file) = self.files.get(self.next)
+            && self.options.has_columns()
+            && self.folder.format != Format::Jsonl
+            && names_of(file, TypeSample::Start)?.is_empty()
+        {
+            self.next += 1;
+        }
         let Some(file) = self.files.get(self.next) else { return Ok(false) };
         let schema = if self.options.has_columns() { self.schema_of(file)? } else { self.schema.clone() };
         self.current = Some(file.open(&schema)?);
@@ -275,12 +308,10 @@ impl FolderInput {
         let place = |column: &mut ReadColumn| {
             let Some(position) = column.position else { return };
             let Some(name) = self.schema.names.get(position) else { return };
-            if position < self.schema.file_columns {
-                column.position = own.iter().position(|own| own == name);
-                return;
-            }
+            let is_of_files = position < self.schema.file_columns;
+            column.position = is_of_files.then(|| own.iter().position(|own| own == name)).flatten();
             let text = stated.iter().find(|(stated, _)| stated == name).and_then(|(_, text)| text.as_deref());
-            (column.position, column.stated) = (None, text.map(Arc::from));
+            column.stated = text.map(Arc::from);
         };
         schema.keys.iter_mut().chain(&mut schema.values).for_each(place);
         Ok(schema)

@@ -21,7 +21,7 @@ use crate::failure::Result;
 use crate::reading::sample::sample;
 use ogive::KeyType;
 use ogive::tune::TableSample;
-use ogive_text::{Layout, Separated};
+use ogive_text::{FieldForm, Layout, Separated};
 
 /// The columns of an input.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -163,6 +163,7 @@ impl InputOptions {
                 return Ok(Box::new(rows));
             }
             Format::Tsv => Separated::tsv(self.quote),
+            _ if self.is_hive() => Separated { fields: FieldForm::Plain, ..Separated::CSV },
             _ => Separated::CSV,
         };
         let delimiter = self.delimiter.or(self.recognised().delimiter).unwrap_or(form.delimiter);
@@ -178,7 +179,7 @@ impl InputOptions {
 
     /// A sample of the keys, if available without reading the whole file.
     pub(crate) fn quick_sample(&self) -> Result<Option<TableSample>> {
-        if self.format() != Format::Sosd || self.is_fetched() {
+        if self.format() != Format::Sosd || self.is_fetched() || self.is_folder() {
             return Ok(None);
         }
         let mut input = self.open_sosd()?;

@@ -182,7 +182,7 @@ impl InputOptions {
     }
 
     /// Whether the input is text of Hive, or a folder of it.
-    fn is_hive(&self) -> bool {
+    pub(super) fn is_hive(&self) -> bool {
         #[cfg(feature = "parquet")]
         if let (None, Ok(Some(folder))) = (self.format, self.folder()) {
             return folder.is_hive;

@@ -108,9 +108,10 @@ pub(super) fn folder_schema(options: &InputOptions, files: &[InputOptions], name
         let path = &file.path;
         let rows = open(file.source(), path, RowsOptions::default().columns(Vec::new()))?;
         let (fields, hinted) = (rows.file_columns(), rows.hinted_columns());
+        let own = file.unique(&fields.iter().map(|field| field.name().to_owned()).collect::<Vec<_>>());
         for (column, common) in columns.iter_mut().zip(&mut found) {
             let Some(name) = column.position.and_then(|position| names.get(position)) else { continue };
-            let place = fields.iter().position(|field| field.name() == name);
+            let place = own.iter().position(|own| own == name);
             let of_file = place.and_then(|place| Some((fields.get(place)?, hinted.fields().get(place)?)));
             let Some((field, hinted)) = of_file else {
                 column.nullable |= column.guessed;
@@ -425,8 +426,10 @@ impl Input for ParquetInput {
             Some((batch.column(place), uuids.get(place) == Some(&true)))
         };
         let keys = self.keys;
-        let build =
-            |index, column: &ReadColumn, target: &mut Vec<u8>| convert(column, array(index), row, index < keys, target);
+        let build = |index, column: &ReadColumn, target: &mut Vec<u8>| {
+            let own = |target: &mut Vec<u8>| convert(column, array(index), row, index < keys, target);
+            column.read_with_stated(index < keys, target, own)
+        };
         self.builder.build(build).map(Some)
     }
 
@@ -462,9 +465,6 @@ fn convert<'a>(
     is_key: bool,
     target: &mut Vec<u8>,
 ) -> Result<FieldBytes<'a>, Option<String>> {
-    if let Some(read) = column.read_stated(is_key, target) {
-        return read;
-    }
     let key_type = column.key_type;
     // Floats keep all their bits in values.
     let has_key_bytes = is_key || !matches!(key_type, KeyType::F32 | KeyType::F64);

@@ -1,6 +1,8 @@
 //! The format of an input, its compression and the delimiter of its fields: as given, by its content, or by its name.
 
-use super::content::{Content, ForeignFormat, HEAD_BYTES, HIVE_DELIMITER, delimiter_of_header, has_in_header};
+use super::content::{
+    Content, ForeignFormat, HEAD_BYTES, HIVE_DELIMITER, delimiter_of_header, has_decimal_commas, has_in_header,
+};
 use super::format::Format;
 use crate::output::note;
 use crate::reading::decoded::{Compression, DecodedInput, Decoding};
@@ -86,11 +88,18 @@ impl Recognised {
         let is_named = content == Content::Zeros && by_name.is_some();
         self.foreign = content.foreign().filter(|_| !is_named);
         self.is_unclear = by_name.is_none() && matches!(content, Content::Unclear(_));
+        // The comma that the name states may be that of numbers.
+        let is_of_decimals = || by_name == Some(Format::Csv) && has_decimal_commas(head);
         let is_without_tabs = || by_name == Some(Format::Tsv) && !has_in_header(head, b'\t');
         let (format, said) = match content {
             Content::Of(Format::Parquet) => (Format::Parquet, "Parquet".to_owned()),
             Content::Of(format) => (format, "JSON".to_owned()),
-            Content::Separated(b'\t') if by_name.is_none() => (Format::Tsv, "TSV".to_owned()),
+            Content::Separated(b'\t') if by_name.is_none() => (Format::Tsv, "TSV with escapes such as \\t".to_owned()),
+            Content::Separated(b';') if is_of_decimals() => {
+                self.delimiter = Some(b';');
+                self.inferred = Some("CSV, delimiter ';'".to_owned());
+                return;
+            }
             Content::Separated(delimiter) if by_name.is_none() || is_without_tabs() => {
                 self.delimiter = Some(delimiter);
                 self.is_hive = delimiter == HIVE_DELIMITER;

@@ -135,8 +135,8 @@ impl TextInput {
         let (rows, keys) = (&*self.rows, self.keys);
         let field = |column: &ReadColumn| column.position.map_or(Written::Null, |position| rows.field(position));
         let read = |index, column: &ReadColumn, target: &mut Vec<u8>| {
-            let stated = column.read_stated(index < keys, target);
-            stated.unwrap_or_else(|| column.text().read(field(column), index < keys, target))
+            let own = |target: &mut Vec<u8>| column.text().read(field(column), index < keys, target);
+            column.read_with_stated(index < keys, target, own)
         };
         self.builder.fill(Some(rows.line()), read)?;
         self.good += 1;

@@ -160,8 +160,10 @@ impl Schema {
             columns.iter().map(|column| column.guessed.then(|| unseen.clone())).collect();
         for (column, guess) in columns.iter().zip(&mut guesses) {
             match (column.position, guess) {
-                // Of a file that comes later.
-                (Some(position), Some(guess)) if rows.may_lack(position) => guess.see(0, Written::Null),
+                // Of a file that comes later. Each has the columns of the key.
+                (Some(position), Some(guess)) if !selection.keys.contains(&position) && rows.may_lack(position) => {
+                    guess.see(0, Written::Null)
+                }
                 _ => {}
             }
         }
@@ -305,22 +307,31 @@ impl ReadColumn {
         TextColumn { key_type, nullable, may_be_null, guessed, is_zoned }
     }
 
-    /// Reads what the path of the file states as its field, if it does.
-    pub(super) fn read_stated(
+    /// Reads a field by `own`, or what the path of the file states, where it does; both must be the same.
+    pub(super) fn read_with_stated<'a>(
         &self,
         is_key: bool,
         target: &mut Vec<u8>,
-    ) -> Option<Result<FieldBytes<'static>, Option<String>>> {
-        let text = self.stated.as_deref()?;
-        let read = self.text().read(Written::Text(text.as_bytes()), is_key, target);
-        Some(read.map(|bytes| match bytes {
-            FieldBytes::Null => FieldBytes::Null,
-            FieldBytes::Encoded => FieldBytes::Encoded,
-            FieldBytes::Own(bytes) => {
-                target.extend_from_slice(bytes);
-                FieldBytes::Encoded
+        own: impl FnOnce(&mut Vec<u8>) -> Result<FieldBytes<'a>, Option<String>>,
+    ) -> Result<FieldBytes<'a>, Option<String>> {
+        let Some(text) = self.stated.as_deref() else { return own(target) };
+        let mut written = Vec::new();
+        let written = match if self.position.is_some() { own(&mut written)? } else { FieldBytes::Null } {
+            FieldBytes::Null => None,
+            FieldBytes::Own(bytes) => Some(bytes.to_vec()),
+            FieldBytes::Encoded => Some(written),
+        };
+        let column = TextColumn { guessed: false, ..self.text() };
+        if let FieldBytes::Own(bytes) = column.read(Written::Text(text.as_bytes()), is_key, target)? {
+            target.extend_from_slice(bytes);
+        }
+        match written {
+            Some(written) if written != *target => {
+                let shown = self.key_type.display(&written);
+                Err(Some(format!("{shown}, though its folder states {text}")))
             }
-        }))
+            _ => Ok(FieldBytes::Encoded),
+        }
     }
 
     /// Takes the type of another column, which is given.

@@ -9,11 +9,11 @@ use crate::failure::Failure;
 use crate::interrupt;
 use crate::system::{is_pipe, is_same_file};
 use crate::urls::{UrlInput, is_url};
-use std::fs::File;
+use std::fs::{File, Metadata};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 /// Bytes read from a pipe at a time.
 const PIECE_BYTES: usize = 256 << 10;
@@ -36,7 +36,8 @@ pub(crate) fn refuse_one_pipe([one, other]: [&Path; 2], both: &str, hint: &str) 
 /// An input, open for reading from its start.
 #[derive(Debug)]
 pub(crate) enum InputFile {
-    Regular(File),
+    /// A file, with its length and the time of its last change when it was opened.
+    Regular(File, Option<FileState>),
     Pipe(Pipe),
     Url(Box<UrlInput>),
 }
@@ -50,6 +51,20 @@ pub(crate) struct Pipe {
     piece: io::Cursor<Vec<u8>>,
 }
 
+/// What shows that a file was changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct FileState {
+    length_bytes: u64,
+    modified: SystemTime,
+}
+
+impl FileState {
+    fn of(file: &File) -> Option<Self> {
+        let metadata = file.metadata().ok().filter(Metadata::is_file)?;
+        Some(Self { length_bytes: metadata.len(), modified: metadata.modified().ok()? })
+    }
+}
+
 impl InputFile {
     /// Opens a file. Errors of a pipe are reported when it is read.
     pub(crate) fn open(path: &Path) -> io::Result<Self> {
@@ -58,13 +73,19 @@ impl InputFile {
         }
         let is_standard = !cfg!(unix) && path == Path::new(STANDARD_INPUT);
         let is_waiting = is_standard || std::fs::metadata(path).is_ok_and(|found| !found.is_file() && !found.is_dir());
-        if is_waiting { Ok(Self::Pipe(Pipe::new(path))) } else { File::open(path).map(Self::Regular) }
+        if is_waiting { Ok(Self::Pipe(Pipe::new(path))) } else { File::open(path).map(Self::of_file) }
+    }
+
+    /// An open file.
+    fn of_file(file: File) -> Self {
+        let state = FileState::of(&file);
+        Self::Regular(file, state)
     }
 
     /// The length in bytes, if the input has one.
     pub(crate) fn length_bytes(&self) -> io::Result<Option<u64>> {
         match self {
-            Self::Regular(file) => file.metadata().map(|metadata| metadata.is_file().then_some(metadata.len())),
+            Self::Regular(file, _) => file.metadata().map(|metadata| metadata.is_file().then_some(metadata.len())),
             Self::Pipe(_) => Ok(None),
             Self::Url(input) => Ok(Some(input.length_bytes())),
         }
@@ -77,7 +98,7 @@ impl InputFile {
     pub(crate) fn is_ready_within(&mut self, time: Duration) -> io::Result<bool> {
         match self {
             Self::Pipe(pipe) => pipe.is_ready_within(time),
-            Self::Regular(_) | Self::Url(_) => Ok(true),
+            Self::Regular(..) | Self::Url(_) => Ok(true),
         }
     }
 }
@@ -186,7 +207,13 @@ impl Read for Pipe {
 impl Read for InputFile {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         match self {
-            Self::Regular(file) => file.read(buffer),
+            Self::Regular(file, state) => {
+                let read = file.read(buffer)?;
+                if read == 0 && !buffer.is_empty() && *state != FileState::of(file) {
+                    return Err(io::Error::other("it was changed while it was read; read it again, or a copy of it"));
+                }
+                Ok(read)
+            }
             Self::Pipe(pipe) => pipe.read(buffer),
             Self::Url(input) => input.read(buffer),
         }

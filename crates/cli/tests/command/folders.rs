@@ -97,14 +97,45 @@ fn folders_of_several_formats_or_of_none_are_refused() {
 }
 
 #[test]
+fn no_row_of_a_folder_is_lost_in_silence() {
+    let folder = Folder::new();
+    let fill = |files: &[(&str, &str)]| {
+        _ = std::fs::remove_dir_all(folder.path("in"));
+        for (path, rows) in files {
+            std::fs::create_dir_all(folder.path("in").join(path).parent().unwrap()).unwrap();
+            folder.write(&format!("in/{path}"), rows);
+        }
+    };
+    let build = || folder.run(&["build", "in", "-o", "t.ogive", "--force"]);
+    // A file without a header, and one of names alone.
+    fill(&[("a.csv", "id,n\n1,2\n"), ("b.csv", "2,3\n")]);
+    build().exits_with_error().complains_of("in/b.csv has no column 'id'");
+    fill(&[("a.csv", "id,n\n10,2\n9,3\n"), ("b.csv", "id\n"), ("c.csv", "\n\n"), ("_d.csv", "id,n\n7,7\n")]);
+    build().exits_with(0).complains_of("1 file whose names begin with _ or .");
+    folder.run(&["scan", "t.ogive"]).prints("9\t3\n10\t2\n");
+    // A column that a path states, and another file has.
+    fill(&[("n=2/a.csv", "id\n1\n"), ("n=3/b.csv", "id,n\n2,3\n")]);
+    build().exits_with(0);
+    folder.run(&["scan", "t.ogive"]).prints("1\t2\n2\t3\n");
+    fill(&[("n=2/a.csv", "id,n\n1,5\n")]);
+    build().exits_with_error().complains_of("5, though its folder states 2");
+    // A file of the input is no output, under any name.
+    fill(&[("a.csv", "id,n\n1,2\n")]);
+    for output in ["in/a.csv", "in/../in/a.csv"] {
+        let refused = folder.run(&["build", "in", "-o", output, "--force"]);
+        refused.exits_with_error().complains_of("a file of in, an input of this command");
+    }
+}
+
+#[test]
 fn text_of_hive_has_no_header() {
     let folder = Folder::new();
     std::fs::create_dir(folder.path("in")).unwrap();
     folder.write("in/000000_0", "1\u{1}a\u{1}2.50\n2\u{1}\\N\u{1}3.75\n");
-    folder.write("in/000001_0", "3\u{1}c\u{1}\\N\n");
+    folder.write("in/000001_0", "3\u{1}\"c,\u{1}\\N\n");
     let built = folder.run(&["build", "in", "-o", "t.ogive"]);
     assert!(built.stderr.contains("2 files"), "{}", built.stderr);
     built.exits_with(0);
     folder.run(&["scan", "t.ogive", "--json"]).exits_with(0);
-    folder.run(&["scan", "t.ogive"]).exits_with(0).prints("1\ta\t2.50\n2\t\t3.75\n3\tc\t\n");
+    folder.run(&["scan", "t.ogive"]).exits_with(0).prints("1\ta\t2.50\n2\t\t3.75\n3\t\"c,\t\n");
 }

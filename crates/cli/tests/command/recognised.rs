@@ -217,3 +217,16 @@ fn a_column_that_begins_with_nulls_has_the_type_of_its_values() {
     let built = folder.build("late.csv", "t.ogive", &[]);
     assert!(built.stdout.contains("{n: u64?}"), "{}", built.stdout);
 }
+
+#[test]
+fn files_that_change_and_texts_of_other_widths_are_refused() {
+    let folder = Folder::new();
+    let wide: Vec<u8> = "\u{feff}id\n1\n".chars().flat_map(|letter| (letter as u32).to_le_bytes()).collect();
+    folder.write("u.csv", wide);
+    folder.run(&["build", "u.csv", "-o", "t.ogive"]).exits_with_error().complains_of("iconv -f UTF-32");
+    folder.write("d.csv", "1,5;2,5\n3,5;4,5\n");
+    let built = folder.run(&["build", "d.csv", "-o", "t.ogive", "--no-header"]);
+    built.exits_with(0).complains_of("delimiter ';'");
+    folder.write("s.txt", "INSERT INTO t VALUES (1, 2);\nINSERT INTO t VALUES (1, 2);\n");
+    folder.run(&["build", "s.txt", "-o", "u.ogive"]).exits_with_error().complains_of("a script of SQL statements");
+}

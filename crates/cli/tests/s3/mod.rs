@@ -3,7 +3,6 @@
 #[cfg(feature = "parquet")]
 mod answers;
 mod failures;
-#[cfg(feature = "parquet")]
 mod proxy;
 mod server;
 mod stores;

@@ -27,6 +27,7 @@ impl Answer {
     }
 
     /// Cuts the body, so that headers agree: the object seems to be that much shorter.
+    #[cfg(feature = "parquet")]
     pub(crate) fn cut(&mut self, bytes: usize) {
         self.body.truncate(self.body.len() - bytes);
         let length = self.body.len();

@@ -145,7 +145,6 @@ impl Place {
     }
 
     /// Runs the command with another server as its S3.
-    #[cfg(feature = "parquet")]
     pub(crate) fn run_at(&self, endpoint: &str, arguments: &[&str]) -> Run {
         Run::new(arguments, self.command(arguments).env("AWS_ENDPOINT", endpoint).output().unwrap())
     }

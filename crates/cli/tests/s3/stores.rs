@@ -1,7 +1,9 @@
 //! Goal: a store is used by its URL as in a folder, by one writer at a time and any number of readers. Method: the same
 //! commands on both, with the same answers; writers and readers of the library beside them.
 
+use super::proxy::Proxy;
 use super::server::{BUCKET, Place};
+use std::sync::{Arc, Mutex};
 
 fn url(name: &str) -> String {
     format!("s3://{BUCKET}/{name}")
@@ -131,11 +133,8 @@ fn what_is_no_store_or_no_url_is_told() {
 
 /// What is read for one key of a store that was closed: a listing, its manifest and a block, in less than 100 kB. The
 /// manifest of a store that is being written has several parts, and its logs take one round more.
-#[cfg(feature = "parquet")]
 #[test]
 fn a_cold_get_by_url_is_three_requests() {
-    use super::proxy::Proxy;
-    use std::sync::{Arc, Mutex};
     let Some(place) = Place::new() else { return };
     let rows: String = (0..100_000).map(|i| format!("{i},{}-{i}\n", i * 7919 % 104_729)).collect();
     place.write("rows.csv", format!("id,name\n{rows}"));
