@@ -53,7 +53,7 @@ pub use handles::snapshot::DbSnapshot;
 pub use handles::stats::{DbStats, KeyspaceStats, LevelStats};
 pub use images::closed_image::checkpoint_store;
 pub use objects::StoreVersion;
-pub use open::few_keys::{NamedKeys, StoreOutline};
+pub use open::few_keys::{ManifestSummary, NamedKeys};
 pub use state::counters::Activity;
 pub use state::option_groups::{DbLevelOptions, DbObjectOptions, DbValueOptions, DbWriteOptions};
 pub use state::options::DbOptions;
