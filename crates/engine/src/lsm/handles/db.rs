@@ -136,6 +136,7 @@ impl Db {
     ///
     /// # Errors
     /// As [`Self::open_read_only`].
+    #[doc(hidden)]
     pub fn open_for_keys(
         place: impl Into<Place>,
         options: &DbOptions,
