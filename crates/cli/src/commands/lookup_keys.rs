@@ -10,7 +10,7 @@ use crate::system::argument;
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
-/// For so many keys, a store opens only the tables that may hold them, and reads no whole filter.
+/// For up to 16 keys, a store opens only the tables that may hold them, and reads no whole filter.
 const FEW_KEYS_MAX: usize = 16;
 
 /// Most keys of a wave: several times what any storage serves at once.

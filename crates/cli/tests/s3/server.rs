@@ -69,7 +69,6 @@ impl Server {
         Some(server)
     }
 
-    #[cfg(feature = "parquet")]
     pub(crate) fn port(&self) -> u16 {
         self.port
     }

@@ -161,7 +161,7 @@ fn a_cold_get_by_url_is_three_requests() {
         place.prints(&["db", "compact", &store]);
     }
     // A short log is read in a round of its own.
-    place.prints(&["db", "put", &store, "5", "{\"name\": \"five\"}"]);
+    place.prints(&["db", "put", &store, "5", "five"]);
     let asked = get("77777", 0);
     assert!(asked.len() <= 6, "{asked:?}");
 }

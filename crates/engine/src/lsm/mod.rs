@@ -53,7 +53,6 @@ pub use handles::snapshot::DbSnapshot;
 pub use handles::stats::{DbStats, KeyspaceStats, LevelStats};
 pub use images::closed_image::checkpoint_store;
 pub use objects::StoreVersion;
-pub use open::few_keys::{NamedKeys, StoreOutline};
 pub use state::counters::Activity;
 pub use state::option_groups::{DbLevelOptions, DbObjectOptions, DbValueOptions, DbWriteOptions};
 pub use state::options::DbOptions;
@@ -65,6 +64,7 @@ pub use write::ingest::IngestSummary;
 #[doc(hidden)]
 pub use {
     handles::table_stats::{TableKeyRange, TableStats},
+    open::few_keys::{ManifestSummary, NamedKeys},
     open::folder::{has_store, is_store_file, is_store_object},
     state::options::INLINE_BYTES_MAX,
     state::tables::learner::LearningStats,

@@ -4,7 +4,7 @@
 
 use crate::support::small;
 use ogive::io::{MemoryStorage, Meter, Profile, Purpose, Storage};
-use ogive::lsm::{Db, DbOptions, StoreOutline};
+use ogive::lsm::{Db, DbOptions, ManifestSummary};
 use ogive::table::{Table, TableOptions, TableWriteOptions, TableWriter};
 use ogive_testkit::{Random, SimulatedObjects};
 use std::sync::Arc;
@@ -128,7 +128,7 @@ fn a_cold_lookup_in_a_closed_store_is_a_listing_and_two_reads() {
     db.close().unwrap();
     for (key, is_there) in [(17_000_u64, true), (17_001, false), (80_000, false)] {
         let client = server.client();
-        let chosen = |_: StoreOutline<'_>| Some(vec![("default".to_owned(), key.to_be_bytes().to_vec())]);
+        let chosen = |_: ManifestSummary<'_>| Some(vec![("default".to_owned(), key.to_be_bytes().to_vec())]);
         let get = |storage: Arc<dyn Storage>| {
             let db = Db::open_for_keys(storage, &options, &chosen).unwrap();
             assert_eq!(db.get(key.to_be_bytes()).unwrap().is_some(), is_there);
@@ -156,8 +156,8 @@ fn lookups_of_few_keys_read_nothing_of_other_tables() {
     for _ in 0..200 {
         let keys: Vec<[u8; 8]> = (0..1 + random.below(3)).map(|_| key(random.below(2 * KEYS))).collect();
         let meter = Meter::new(Arc::clone(&storage));
-        let chosen = |outline: StoreOutline<'_>| {
-            assert!(outline.has_tables("default") && outline.keyspaces().eq(["default"]));
+        let chosen = |summary: ManifestSummary<'_>| {
+            assert!(summary.has_tables("default") && summary.keyspaces().eq(["default"]));
             Some(keys.iter().map(|key| ("default".to_owned(), key.to_vec())).collect())
         };
         let db = Db::open_for_keys(Arc::new(meter.clone()), &leveled(), &chosen).unwrap();

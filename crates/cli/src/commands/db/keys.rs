@@ -7,7 +7,7 @@ use crate::failure::{Failure, Result};
 use crate::reading::bounds::Bounds;
 use crate::values::key;
 use ogive::block::Slice;
-use ogive::lsm::{Db, Keyspace, StoreOutline};
+use ogive::lsm::{Db, Keyspace, ManifestSummary};
 use ogive::types::RecordType;
 use ogive::{Cause, Error, KeyType};
 use serde_json::Value;
@@ -87,9 +87,9 @@ pub(super) fn of(db: &Db, keyspace: &Keyspace, asked: Option<KeyType>) -> Result
 }
 
 /// The key type of a keyspace that has tables, if the manifest alone states it.
-pub(super) fn stated(outline: StoreOutline<'_>, keyspace: &str) -> Option<KeyType> {
-    let is_kept_apart = outline.keyspaces().any(|name| name == TYPES);
-    let types = outline.record_type(keyspace).filter(|_| !is_kept_apart && outline.has_tables(keyspace))?;
+pub(super) fn stated(summary: ManifestSummary<'_>, keyspace: &str) -> Option<KeyType> {
+    let is_kept_apart = summary.keyspaces().any(|name| name == TYPES);
+    let types = summary.record_type(keyspace).filter(|_| !is_kept_apart && summary.has_tables(keyspace))?;
     Some(types.keys)
 }
 

@@ -19,7 +19,7 @@ use clap::builder::{OsStringValueParser, TypedValueParser};
 use ogive::Durability;
 use ogive::block::Slice;
 use ogive::io::Storage;
-use ogive::lsm::{Db, DbOptions, Keyspace, KeyspaceStats, NamedKeys, StoreOutline};
+use ogive::lsm::{Db, DbOptions, Keyspace, KeyspaceStats, ManifestSummary, NamedKeys};
 use ogive::types::{RecordType, ValueType};
 use ogive::verify::verify_store_within;
 use ogive::{Cause, Error, FileFormat, KeyType};
@@ -354,8 +354,8 @@ impl KeyspaceOptions {
         let (store, name) = (&self.name.store, &self.name.keyspace);
         store.check_there()?;
         let is_part = Cell::new(false);
-        let choose = |outline: StoreOutline<'_>| {
-            let key_type = keys::stated(outline, name)?;
+        let choose = |summary: ManifestSummary<'_>| {
+            let key_type = keys::stated(summary, name)?;
             let parse = |written: &OsString| Some((name.clone(), key::from_argument(key_type, written).ok()?));
             let chosen: Option<NamedKeys> = written.iter().map(parse).collect();
             is_part.set(chosen.is_some());

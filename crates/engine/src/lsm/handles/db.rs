@@ -9,7 +9,7 @@ use crate::io::{Place, Storage};
 use crate::lsm::core::shared::DEFAULT_KEYSPACE;
 use crate::lsm::core::store::Core;
 use crate::lsm::objects::StoreVersion;
-use crate::lsm::open::few_keys::{NamedKeys, StoreOutline};
+use crate::lsm::open::few_keys::{ManifestSummary, NamedKeys};
 use crate::lsm::open::folder::NewFolder;
 use crate::lsm::open::recover;
 use crate::lsm::state::counters::Activity;
@@ -136,10 +136,11 @@ impl Db {
     ///
     /// # Errors
     /// As [`Self::open_read_only`].
+    #[doc(hidden)]
     pub fn open_for_keys(
         place: impl Into<Place>,
         options: &DbOptions,
-        choose: &dyn Fn(StoreOutline<'_>) -> Option<NamedKeys>,
+        choose: &dyn Fn(ManifestSummary<'_>) -> Option<NamedKeys>,
     ) -> Result<Self> {
         Self::start(recover::open(options.storage(place)?, options, true, Some(choose))?)
     }

@@ -115,8 +115,8 @@ impl ObjectFolder {
         Ok(())
     }
 
-    /// As [`Self::settle`], for an opening: reads the newest manifest, and with the same requests the anchor. A manifest
-    /// of one part may be a closed one, which states the anchor: then only another anchor than that is read.
+    /// As [`Self::settle`], for an opening: reads the newest manifest, and with the same requests the anchor. A
+    /// manifest of one part may be a closed one, which states the anchor: then only another anchor than that is read.
     fn find_owner(&self, listing: &mut Listing) -> Result<()> {
         let number = listing.newest(FileKind::Manifest);
         let chain = ChainId { kind: FileKind::Manifest, number };

@@ -8,9 +8,9 @@ use std::sync::Arc;
 
 /// What the manifest of a store says of its keyspaces, before any of its tables is opened.
 #[derive(Clone, Copy, Debug)]
-pub struct StoreOutline<'s>(&'s ManifestState);
+pub struct ManifestSummary<'s>(&'s ManifestState);
 
-impl<'s> StoreOutline<'s> {
+impl<'s> ManifestSummary<'s> {
     /// The names of all keyspaces.
     pub fn keyspaces(&self) -> impl Iterator<Item = &'s str> {
         self.0.keyspaces.values().map(|keyspace| &*keyspace.name)
@@ -35,13 +35,13 @@ impl<'s> StoreOutline<'s> {
 pub type NamedKeys = Vec<(String, Vec<u8>)>;
 
 /// Chooses keys by what the manifest says; `None` for all.
-pub(in crate::lsm) type ChooseKeys<'c> = &'c dyn Fn(StoreOutline<'_>) -> Option<NamedKeys>;
+pub(in crate::lsm) type ChooseKeys<'c> = &'c dyn Fn(ManifestSummary<'_>) -> Option<NamedKeys>;
 
 /// Leaves the tables that may hold the chosen keys. Returns those of them that are asked last for each of their keys,
 /// which need no filter: a wrong answer of it, or none, costs one read of a block, and the right one a read of its own.
 /// `None` if all keys may be looked up.
 pub(super) fn keep_chosen(state: &mut ManifestState, choose: ChooseKeys<'_>) -> Option<BTreeSet<u64>> {
-    let named = choose(StoreOutline(state))?;
+    let named = choose(ManifestSummary(state))?;
     let id = |name: &str| state.keyspace_named(name);
     let keys: Vec<(KeyspaceId, Vec<u8>)> =
         named.into_iter().filter_map(|(name, key)| Some((id(&name)?, key))).collect();

@@ -22,7 +22,8 @@ const READS_MAX: usize = 64;
 /// An index larger than the memory takes at most this many times its stored bytes.
 const INDEX_EXPANSION_MAX: u64 = 4;
 
-/// Ends of tables are kept in memory, for the next manifest, while they take at most this share of the memory of tables.
+/// Ends of tables are kept in memory, for the next manifest, while they take at most this share of the memory of
+/// tables.
 const TAILS_DIVISOR: u64 = 32;
 
 /// Runs the steps below `count` in several threads, while this one does something else first; in this one alone if the
