@@ -177,7 +177,8 @@ fn print_report(path: &Path, report: &BuildReport, output: &mut Output) -> Resul
 /// The index that an open table holds.
 fn index_of(file: &TableFile, open: OpenTable) -> Result<ParquetIndex> {
     let folder = PathFolder::of_index(file.path())?;
-    let options = TableOptions::default();
+    let profile = open.table.profile().clone();
+    let options = TableOptions::default().memory_bytes(file.memory_bytes()).profile(profile);
     Ok(ParquetIndex::of_table(open.table, Arc::new(folder), &options)?)
 }
 
@@ -269,14 +270,11 @@ pub(crate) fn scan(
         false => open.index.scan_traced(range, Some(&columns), trace)?,
         true => open.index.scan_reversed(range, Some(&columns), trace)?,
     };
-    let mut left = window.limit.unwrap_or(u64::MAX);
-    while left > 0
-        && let Some(batch) = scan.next()
-    {
-        let batch = batch?;
-        let rows = batch.num_rows().min(usize::try_from(left).unwrap_or(usize::MAX));
-        left -= rows as u64;
-        writer.write(&batch.slice(0, rows))?;
+    if let Some(rows) = window.limit {
+        scan = scan.limit(rows);
+    }
+    for batch in scan.by_ref() {
+        writer.write(&batch?)?;
     }
     writer.finish()?;
     open.trace = scan.into_trace().unwrap_or_default();

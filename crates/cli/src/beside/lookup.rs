@@ -2,7 +2,7 @@
 
 use super::rows::{RowFormat, RowWriter};
 use super::{BesideIndex, READS, reads_json};
-use crate::commands::lookup_keys::LookupKeys;
+use crate::commands::lookup_keys::{LookupKeys, WAVE_KEYS_MAX};
 use crate::failure::{Failure, Result};
 use crate::outcome::Outcome;
 use crate::output::{Output, note};
@@ -13,6 +13,8 @@ use std::ffi::OsStr;
 
 /// Most bytes of pages that are read for keys together: rows that lie apart need many pages.
 const PAGES_BYTES_MAX: u64 = 64 << 20;
+/// Where files are not sorted, the rows of a wave take at most 1/N of the memory.
+const ROWS_DIVISOR: u64 = 4;
 
 /// What is printed of the rows of a key.
 #[derive(Clone, Copy, Debug)]
@@ -48,10 +50,15 @@ pub(crate) fn get(
     let columns: Vec<&str> = columns.iter().map(String::as_str).collect();
     let (mut outcome, mut more) = (Outcome::Done, 0);
     let parse = |written: &OsStr| key::from_argument(key_type, written);
-    keys.in_waves(memory_bytes, parse, |wave| {
+    // A wave of many keys in files that are not sorted reads all of their pages once, so few waves are best.
+    let (keys_max, most_bytes) = match index.is_sorted() {
+        true => (WAVE_KEYS_MAX, PAGES_BYTES_MAX),
+        false => (usize::MAX, memory_bytes / ROWS_DIVISOR),
+    };
+    keys.in_waves_of(keys_max, memory_bytes, parse, |wave| {
         let asked: Vec<&[u8]> = wave.iter().map(Vec::as_slice).collect();
         let traced = if explain { Some(&mut trace) } else { None };
-        let found = index.multi_get_within(&asked, Some(&columns), PAGES_BYTES_MAX, traced)?;
+        let found = index.multi_get_within(&asked, Some(&columns), most_bytes, traced)?;
         let reads = if is_in_answer && explain { json!({ READS: reads_json(&trace) }) } else { json!({}) };
         for (key, rows) in asked.iter().zip(&found) {
             more = writer.answer(key::to_json(key_type, key), rows, shown.all, &reads)?;

@@ -99,7 +99,8 @@ impl RecordSource for BesideRecords {
 
     fn visit(&self, visit: &mut RecordVisitor<'_>) -> Result<()> {
         let EncodedRows { index, encoder, .. } = &self.rows;
-        for batch in index.scan(self.bounds.clone(), self.rows.names().as_deref())? {
+        // All rows are wanted.
+        for batch in index.scan(self.bounds.clone(), self.rows.names().as_deref())?.limit(u64::MAX) {
             for (key, value) in records_of(encoder, &batch?).map_err(|error| refused(&error.to_string()))? {
                 visit(&key, &value)?;
             }

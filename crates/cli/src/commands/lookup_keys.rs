@@ -14,7 +14,7 @@ use std::path::Path;
 const FEW_KEYS_MAX: usize = 16;
 
 /// Most keys of a wave: several times what any storage serves at once.
-const WAVE_KEYS_MAX: usize = 4096;
+pub(crate) const WAVE_KEYS_MAX: usize = 4096;
 /// The keys of a wave take at most 1/N of the memory, and so do their values.
 const WAVE_DIVISOR: u64 = 16;
 
@@ -30,6 +30,7 @@ pub(crate) struct LookupKeys {
 /// Keys that are looked up together.
 struct Wave<K> {
     keys: Vec<K>,
+    keys_max: usize,
     /// What they take, estimated by what was written.
     bytes: u64,
     bytes_max: u64,
@@ -38,8 +39,8 @@ struct Wave<K> {
 }
 
 impl<K> Wave<K> {
-    fn new(memory_bytes: u64) -> Self {
-        Self { keys: Vec::new(), bytes: 0, bytes_max: wave_bytes(memory_bytes), reach: usize::MAX }
+    fn new(keys_max: usize, memory_bytes: u64) -> Self {
+        Self { keys: Vec::new(), keys_max, bytes: 0, bytes_max: wave_bytes(memory_bytes), reach: usize::MAX }
     }
 
     fn push(&mut self, key: K, written: &OsStr) {
@@ -48,7 +49,7 @@ impl<K> Wave<K> {
     }
 
     fn is_full(&self) -> bool {
-        self.keys.len() >= WAVE_KEYS_MAX || self.bytes >= self.bytes_max
+        self.keys.len() >= self.keys_max || self.bytes >= self.bytes_max
     }
 
     /// Takes the keys out, and passes them to `answer` until it has answered all.
@@ -83,9 +84,23 @@ impl LookupKeys {
         &self,
         memory_bytes: u64,
         parse: impl Fn(&OsStr) -> Result<K>,
+        answer: impl FnMut(&[K]) -> Result<usize>,
+    ) -> Result<()> {
+        self.in_waves_of(WAVE_KEYS_MAX, memory_bytes, parse, answer)
+    }
+
+    /// As [`Self::in_waves`], in waves of at most this number of keys.
+    ///
+    /// # Errors
+    /// As there.
+    pub(crate) fn in_waves_of<K>(
+        &self,
+        keys_max: usize,
+        memory_bytes: u64,
+        parse: impl Fn(&OsStr) -> Result<K>,
         mut answer: impl FnMut(&[K]) -> Result<usize>,
     ) -> Result<()> {
-        let mut wave = Wave::new(memory_bytes);
+        let mut wave = Wave::new(keys_max, memory_bytes);
         let read = self.each(&mut |written| {
             let Some(written) = written else { return wave.end(&mut answer) };
             wave.push(parse(written)?, written);

@@ -79,6 +79,12 @@ impl TableFile {
         &self.path
     }
 
+    /// The upper limit of memory, in bytes.
+    #[cfg(feature = "parquet")]
+    pub(crate) fn memory_bytes(&self) -> u64 {
+        self.memory.0
+    }
+
     /// Opens the table; its reads are printed with `explain`.
     ///
     /// # Errors

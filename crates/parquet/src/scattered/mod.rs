@@ -8,9 +8,9 @@
 //!           `windows`             `list`            `reading`                     `gather`, or `spill` on disk
 //! ```
 //!
-//! A scan does not know how far it is followed. So it begins with a window of one row, and each further window has eight
-//! times the rows, as long as all windows together cost little beside one reading of all rows that are left. Then it
-//! reads these at once. A scan that is followed to its end thus costs hardly more than one reading, and one that is
+//! A scan does not know how far it is followed. So it begins with a window of one row, and each further window has
+//! eight times the rows, as long as all windows together cost little beside one reading of all rows that are left. Then
+//! it reads these at once. A scan that is followed to its end thus costs hardly more than one reading, and one that is
 //! dropped at once about a lookup. Prices are those of the profile of the storage, and of decoding (`Data::price_us`).
 
 pub(crate) mod gather;

@@ -1,8 +1,8 @@
 //! Rows that memory does not hold, brought from the order of the files into the order in which they are wanted.
 //!
 //! The places of all rows are known. So the order is cut into *chunks* of equally many rows, each of which memory
-//! holds. Rows of a chunk are pieces in the stream format of Arrow, and an external sort brings the pieces of each chunk
-//! together. A chunk whose rows are far longer than others is cut again, into smaller ones.
+//! holds. Rows of a chunk are pieces in the stream format of Arrow, and an external sort brings the pieces of each
+//! chunk together. A chunk whose rows are far longer than others is cut again, into smaller ones.
 
 use super::gather::Gather;
 use super::memory::Shares;

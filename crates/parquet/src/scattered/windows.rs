@@ -175,7 +175,7 @@ impl KeyOrder {
         }
     }
 
-    /// Takes rows from the index until so many are known.
+    /// Takes rows from the index until this number is known.
     fn look_ahead(&mut self, rows: usize) -> Result<()> {
         let Self { records, is_reversed, left, ahead, is_exhausted, .. } = self;
         let wanted = (rows.saturating_sub(ahead.len()) as u64).min(*left) as usize;
