@@ -6,7 +6,7 @@
 //! written since                    number of the form | row
 //! ```
 //!
-//! The number is a varint of four times the form plus 3, and no row begins with such a number; of values without fields,
+//! The number is a varint of four times the form plus 3, and no row begins with such a one; of values without fields,
 //! the length tells whether they have one. A form is the generation of the alteration that began it. So nothing else in
 //! a store knows of forms: a stored value takes its number along, in a batch, a log, a memtable, a table or a value
 //! file.
