@@ -1,4 +1,4 @@
-//! How a stored value leaves the store: in the types of the handle that reads it, or in those of the keyspace.
+//! The way of a stored value out of the store: in the types of the handle that reads it, or in those of the keyspace.
 
 use super::keyspace_tree::KeyspaceTree;
 use super::value_forms::{HandleTypes, MARK_BYTES_MAX};
