@@ -33,7 +33,8 @@ impl Keyspace {
     /// drop(fruit.declare(&RecordType::new(KeyType::Text, values.clone()))?);
     /// fruit.insert("f1", values.parse("fig,4294967295")?)?;
     ///
-    /// let more = Alteration::new().widen("amount", KeyType::U64).add_field(Field::new("origin", KeyType::Text).nullable());
+    /// let origin = Field::new("origin", KeyType::Text).nullable();
+    /// let more = Alteration::new().widen("amount", KeyType::U64).add_field(origin);
     /// let altered = fruit.alter(&more)?;
     /// assert_eq!(altered.values.to_string(), "{name: text, amount: u64, origin: text?}");
     /// let fig = fruit.get("f1")?.expect("it is there");
@@ -57,9 +58,9 @@ impl Keyspace {
             && let Some(index) = self.index_of_it()?
         {
             return Err(Error::input(format!(
-                "the fields of {:?} cannot be altered, since its secondary index {index:?} is made of them by a function \
-                 of the program that declared it; add a field instead, or drop the keyspace {index:?}, alter the fields, \
-                 and declare the index again",
+                "the fields of {:?} cannot be altered, since its secondary index {index:?} is made of them by a \
+                 function of the program that declared it; add a field instead, or drop the keyspace {index:?}, alter \
+                 the fields, and declare the index again",
                 self.name()
             )));
         }

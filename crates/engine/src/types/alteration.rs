@@ -179,8 +179,8 @@ impl RowType {
                         None => "be gone".to_owned(),
                     };
                     return Err(refused(&format!(
-                        "the field {name:?} would {what}; fields are neither removed nor renamed, so leave it, or write \
-                         the records to another keyspace"
+                        "the field {name:?} would {what}; fields are neither removed nor renamed, so leave it, or \
+                         write the records to another keyspace"
                     )));
                 }
             }

@@ -103,8 +103,8 @@ impl PinnedTypes {
         self.keyspace.tree().generation() == self.generation
     }
 
-    /// Checks that a handle of these types can go on with those of the keyspace: they are these, or have fields more, or
-    /// fields that may be null. One atomic load if they are of this generation.
+    /// Checks that a handle of these types can go on with those of the keyspace: they are these, or have more fields,
+    /// or other nulls. One atomic load if they are of this generation.
     ///
     /// # Errors
     /// [`Cause::WrongType`](crate::Cause::WrongType).

@@ -10,6 +10,7 @@
 pub(super) mod compaction_job;
 pub(super) mod counters;
 pub(crate) mod cursor;
+pub(super) mod delivered;
 pub(crate) mod entry;
 #[doc(hidden)]
 pub(crate) mod file_numbers;

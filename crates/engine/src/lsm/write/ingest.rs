@@ -2,8 +2,8 @@
 //!
 //! A table that was written elsewhere becomes part of a level: it is linked into the folder, or copied where linking is
 //! not possible; a store on an object store can also take one by reference that lies below its URL. Its records have no
-//! sequence numbers, so all of them get one, as if a single batch had inserted them at that time. In an altered keyspace
-//! a copy is written instead, whose values have the number of their form. The table goes to the
+//! sequence numbers, so all of them get one, as if a single batch had inserted them at that time. In an altered
+//! keyspace a copy is written instead, whose values have the number of their form. The table goes to the
 //! deepest level such that neither this level nor any level above it has overlapping tables: older entries may only lie
 //! below it.
 
