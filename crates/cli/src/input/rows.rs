@@ -5,7 +5,7 @@ use super::bad_rows::BadRows;
 use super::builder::RecordBuilder;
 use super::record::{Input, InputFacts, Record};
 use super::schema::{ReadColumn, Schema};
-use ogive_text::Written;
+use ogive_text::{Separated, Written};
 use std::fmt::Debug;
 use std::path::Path;
 use std::sync::Arc;
@@ -59,6 +59,8 @@ pub(crate) struct TextInput {
     builder: RecordBuilder,
     /// Number of columns of the key, which come first.
     keys: usize,
+    /// Whether the values are text that is only passed on.
+    is_printed: bool,
     /// Whether empty lines are rows.
     takes_blanks: bool,
     facts: InputFacts,
@@ -81,7 +83,13 @@ impl TextInput {
             may_be_empty: rows.has_columns(),
         };
         let (builder, takes_blanks) = (RecordBuilder::new(path, schema), takes_blanks(&schema.keys));
-        Self { rows, builder, keys: schema.keys.len(), takes_blanks, facts, bad_rows }
+        Self { rows, builder, keys: schema.keys.len(), is_printed: false, takes_blanks, facts, bad_rows }
+    }
+
+    /// The same records, with values that are the rest of a row of text in this form.
+    pub(crate) fn printed(self, form: Separated) -> Self {
+        let facts = InputFacts { value_width: None, ..self.facts };
+        Self { builder: self.builder.printed(form), is_printed: true, facts, ..self }
     }
 }
 
@@ -122,10 +130,12 @@ impl TextInput {
         if !advance(&mut *self.rows, self.takes_blanks)? {
             return Ok(false);
         }
-        let (rows, keys) = (&*self.rows, self.keys);
+        let (rows, keys, is_printed) = (&*self.rows, self.keys, self.is_printed);
         let field = |column: &ReadColumn| column.position.map_or(Written::Null, |position| rows.field(position));
-        let read =
-            |index, column: &ReadColumn, target: &mut Vec<u8>| column.text().read(field(column), index < keys, target);
+        let read = |index, column: &ReadColumn, target: &mut Vec<u8>| match is_printed && index >= keys {
+            true => column.text().print(field(column), target),
+            false => column.text().read(field(column), index < keys, target),
+        };
         self.builder.fill(Some(rows.line()), read)?;
         Ok(true)
     }

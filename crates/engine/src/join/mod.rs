@@ -28,7 +28,7 @@ mod test_relations;
 #[cfg(test)]
 mod thread_tests;
 
-pub use input::records::{RecordReader, RecordShape};
+pub use input::records::RecordShape;
 pub use input::source::JoinSource;
 pub use iterate::{JoinRow, JoinRows, join_rows};
 pub use output::JoinOutput;
@@ -38,12 +38,12 @@ pub use rows::options::{JoinKind, JoinOptions, JoinPhase, JoinProgress, JoinSide
 pub use rows::plan::cost::JoinCost;
 pub use rows::plan::explanation::{JoinActual, JoinAlternative, JoinExplanation, JoinReadPlan, JoinRelationSummary};
 pub use rows::report::{JoinReport, JoinSeconds};
-pub use rows::text_hints::ParsedText;
 pub use run::{explain, join};
 
 // Seams for the other crates of this repository: hidden, and free to change with any version.
 #[doc(hidden)]
 pub use {
-    input::records::JoinRecords, plan::cached_profile, rows::condition::JoinCondition,
+    input::records::JoinRecords, input::records::RecordReader, plan::cached_profile, rows::condition::JoinCondition,
     rows::joined_records::JoinedRecords, rows::method::RegisteredMethod, rows::options::JoinWatcher,
+    rows::text_hints::ParsedText,
 };

@@ -1,4 +1,4 @@
-//! What the planner is told of inputs: the text that they are parsed from, and the number of their keys.
+//! Hints of an input for the planner: the text that it is parsed from, and the number of its keys.
 
 use serde::Serialize;
 
