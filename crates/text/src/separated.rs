@@ -68,6 +68,8 @@ impl SeparatedRow<'_> {
             (FieldForm::Quoted, Some(field)) => self.quoted(field),
             (FieldForm::Escaped, None) => self.line.extend_from_slice(b"\\N"),
             (FieldForm::Escaped, Some(field)) => self.escaped(field),
+            // Only rows that are left out are written so, to be read by people.
+            (FieldForm::Plain, field) => self.line.extend_from_slice(field.unwrap_or_default()),
         }
     }
 

@@ -5,7 +5,7 @@ use super::record::Record;
 use super::schema::{ReadColumn, Schema};
 use ogive::KeyType;
 use ogive::types::{Component, NullOrder, RowBuilder, TupleType, Value, ValueType};
-use ogive_text::FieldBytes;
+use ogive_text::{FieldBytes, Separated};
 use std::path::{Path, PathBuf};
 
 /// Builds the keys and values of records.
@@ -17,6 +17,8 @@ pub(crate) struct RecordBuilder {
     key_type: KeyType,
     /// Builds the values, unless they are those of one column.
     rows: Option<RowBuilder>,
+    /// The form of text that the values are, if they are only passed on.
+    printed: Option<Separated>,
     records: u64,
     /// The line of the record, if it has one.
     line: Option<u64>,
@@ -39,12 +41,18 @@ impl RecordBuilder {
             values: schema.values.clone(),
             key_type: schema.record_type.keys,
             rows,
+            printed: None,
             records: 0,
             line: None,
             key: Vec::new(),
             value: Vec::new(),
             scratch: Vec::new(),
         }
+    }
+
+    /// The same, for values that are the rest of a row of text in this form: each field behind a delimiter.
+    pub(crate) fn printed(self, form: Separated) -> Self {
+        Self { printed: Some(form), ..self }
     }
 
     /// The next record. `convert` gives the field of a column, by its index among those of the key and the value; of a
@@ -78,6 +86,9 @@ impl RecordBuilder {
         self.line = line;
         self.build_key(&mut convert)?;
         self.value.clear();
+        if let Some(form) = self.printed {
+            return self.print(form, convert);
+        }
         let Some(rows) = &mut self.rows else {
             if let Some(column) = self.values.first()
                 && let FieldBytes::Own(bytes) = convert(self.keys.len(), column, &mut self.value)
@@ -109,6 +120,26 @@ impl RecordBuilder {
                 detail: format!("record {} is too long", self.records),
             }),
         }
+    }
+
+    /// Makes the value of the fields as text.
+    fn print<'a>(
+        &mut self,
+        form: Separated,
+        mut convert: impl FnMut(usize, &ReadColumn, &mut Vec<u8>) -> Result<FieldBytes<'a>, Option<String>>,
+    ) -> Result<(), InputError> {
+        for (index, column) in self.values.iter().enumerate() {
+            self.scratch.clear();
+            let found = convert(self.keys.len() + index, column, &mut self.scratch);
+            let mut rest = form.rest_of_row(&mut self.value);
+            match found {
+                Ok(FieldBytes::Null) => rest.field(None),
+                Ok(FieldBytes::Own(bytes)) => rest.field(Some(bytes)),
+                Ok(FieldBytes::Encoded) => rest.field(Some(&self.scratch)),
+                Err(written) => return Err(self.refuse(column, written)),
+            }
+        }
+        Ok(())
     }
 
     fn build_key<'a>(

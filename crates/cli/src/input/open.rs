@@ -21,6 +21,7 @@ use crate::failure::Result;
 use crate::reading::sample::sample;
 use ogive::KeyType;
 use ogive::tune::TableSample;
+use ogive::types::ValueType;
 use ogive_text::{FieldForm, Layout, Separated};
 
 /// The columns of an input.
@@ -127,6 +128,24 @@ impl InputOptions {
             Some(width_bytes) => Box::new(WithPayload::new(input, width_bytes)),
             None => input,
         })
+    }
+
+    /// Whether rows of text can have the values of this schema without a look at them.
+    pub(crate) fn can_print(&self, schema: &Schema) -> bool {
+        let has_fields = matches!(self.format(), Format::Csv | Format::Tsv | Format::Jsonl);
+        has_fields
+            && !self.is_folder()
+            && self.payload.is_none()
+            && matches!(&schema.record_type.values, ValueType::Row(_))
+    }
+
+    /// As [`Self::open`], with values that are the rest of a row of text in this form, as the values would be printed.
+    ///
+    /// # Errors
+    /// As [`Self::schema`].
+    pub(crate) fn open_printed(&self, schema: &Schema, form: Separated) -> Result<Box<dyn Input + Send>> {
+        let rows = self.rows(&schema.names)?;
+        Ok(Box::new(TextInput::new(&self.path, rows, schema, (self.skip_bad_rows.clone(), false)).printed(form)))
     }
 
     /// The names of the fields of the first objects, or of all of them, if a column that is asked for is not there. A

@@ -5,7 +5,7 @@ use super::bad_rows::BadRows;
 use super::builder::RecordBuilder;
 use super::record::{Input, InputFacts, Record};
 use super::schema::{ReadColumn, Schema};
-use ogive_text::Written;
+use ogive_text::{Separated, Written};
 use std::fmt::Debug;
 use std::path::Path;
 use std::sync::Arc;
@@ -67,6 +67,8 @@ pub(crate) struct TextInput {
     builder: RecordBuilder,
     /// Number of columns of the key, which come first.
     keys: usize,
+    /// Whether the values are text that is only passed on.
+    is_printed: bool,
     /// Whether empty lines are rows.
     takes_blanks: bool,
     facts: InputFacts,
@@ -91,7 +93,23 @@ impl TextInput {
         };
         let (builder, takes_blanks) = (RecordBuilder::new(path, schema), takes_blanks(&schema.keys));
         let (bad_rows, is_part) = left_out;
-        Self { rows, builder, keys: schema.keys.len(), takes_blanks, facts, bad_rows, is_part, good: 0 }
+        Self {
+            rows,
+            builder,
+            keys: schema.keys.len(),
+            is_printed: false,
+            takes_blanks,
+            facts,
+            bad_rows,
+            is_part,
+            good: 0,
+        }
+    }
+
+    /// The same records, with values that are the rest of a row of text in this form.
+    pub(crate) fn printed(self, form: Separated) -> Self {
+        let facts = InputFacts { value_width: None, ..self.facts };
+        Self { builder: self.builder.printed(form), is_printed: true, facts, ..self }
     }
 }
 
@@ -132,9 +150,12 @@ impl TextInput {
         if !advance(&mut *self.rows, self.takes_blanks)? {
             return Ok(false);
         }
-        let (rows, keys) = (&*self.rows, self.keys);
+        let (rows, keys, is_printed) = (&*self.rows, self.keys, self.is_printed);
         let field = |column: &ReadColumn| column.position.map_or(Written::Null, |position| rows.field(position));
         let read = |index, column: &ReadColumn, target: &mut Vec<u8>| {
+            if is_printed && index >= keys {
+                return column.text().print(field(column), target);
+            }
             let own = |target: &mut Vec<u8>| column.text().read(field(column), index < keys, target);
             column.read_with_stated(index < keys, target, own)
         };

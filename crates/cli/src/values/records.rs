@@ -3,7 +3,7 @@
 use super::key;
 use ogive::KeyType;
 use ogive::types::{ColumnPlace, RecordColumn, RecordType, Row, Value as TypedValue, ValueType};
-use ogive_text::{BYTE_ORDER_MARK, Separated};
+use ogive_text::{BYTE_ORDER_MARK, Separated, SeparatedRow};
 use serde_json::Value;
 
 /// Takes records apart into columns.
@@ -86,14 +86,29 @@ impl RecordFields {
 
     /// Appends a record as a row: text and bytes as they are.
     pub(crate) fn row(&self, key: &[u8], value: &[u8], form: Separated, line: &mut Vec<u8>) {
+        self.start_row(key, value, form, line).end();
+    }
+
+    /// Appends the fields of a record as a row that may have more of them.
+    pub(crate) fn start_row<'a>(
+        &self,
+        key: &[u8],
+        value: &[u8],
+        form: Separated,
+        line: &'a mut Vec<u8>,
+    ) -> SeparatedRow<'a> {
         let mut row = form.row(line);
         self.visit(key, value, |column, bytes, is_typed| match (bytes, column.key_type) {
             (None, _) => row.field(None),
             (Some(bytes), KeyType::Text | KeyType::Bytes | KeyType::FixedBytes(_)) => row.field(Some(bytes)),
+            // Most keys are such numbers.
+            (Some(&[a, b, c, d, e, f, g, h]), KeyType::U64) => {
+                row.number(u64::from_be_bytes([a, b, c, d, e, f, g, h]));
+            }
             (Some(bytes), key_type) if is_typed => row.field(Some(key_type.display(bytes).as_bytes())),
             (Some(bytes), _) => row.field(Some(bytes)),
         });
-        row.end();
+        row
     }
 
     /// A record as a JSON object with a member for each column, in order: of the key alone if the value is `None`.

@@ -34,6 +34,7 @@ mod outputs;
 #[cfg(feature = "parquet")]
 mod parquet_types;
 mod partial;
+mod passed_on;
 mod recognised;
 mod repairs;
 mod reports;

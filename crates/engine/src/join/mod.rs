@@ -43,6 +43,7 @@ pub use run::{explain, join};
 // Seams for the other crates of this repository: hidden, and free to change with any version.
 #[doc(hidden)]
 pub use {
-    input::records::JoinRecords, plan::cached_profile, rows::condition::JoinCondition,
+    input::records::JoinRecords, input::records::RecordReader, plan::cached_profile, rows::condition::JoinCondition,
     rows::joined_records::JoinedRecords, rows::method::RegisteredMethod, rows::options::JoinWatcher,
+    rows::text_hints::ParsedText,
 };

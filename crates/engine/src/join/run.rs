@@ -69,10 +69,11 @@ pub fn join(
 ) -> Result<JoinReport> {
     let records = JoinedRecords::of(left, right, options.kind)?;
     let (null_test, row_bytes) = (null_test([left, right]), row_bytes([left, right]));
+    let inputs = [left.hints(), right.hints()];
     let (left, right) = (&left.relation, &right.relation);
     check_keys(left.facts(), right.facts())?;
     let any_order = options.any_order && !output.needs_order();
-    let options = &JoinOptions { any_order, null_test, row_bytes, ..options.clone() };
+    let options = &JoinOptions { any_order, null_test, row_bytes, inputs, ..options.clone() };
     let task = Task::new(options)?;
     task.report(JoinPhase::Planning, 0, 1);
     let plan = task.timed(TimedPhase::Planning, || plan(&**left, &**right, options))?;
@@ -160,7 +161,8 @@ fn needed_bytes(error: &Error, memory_bytes: u64) -> Option<u64> {
 /// # Errors
 /// As [`join`].
 pub fn explain(left: &JoinSource, right: &JoinSource, options: &JoinOptions) -> Result<JoinExplanation> {
-    let options = &JoinOptions { null_test: null_test([left, right]), ..options.clone() };
+    let inputs = [left.hints(), right.hints()];
+    let options = &JoinOptions { null_test: null_test([left, right]), inputs, ..options.clone() };
     let (left, right) = (&*left.relation, &*right.relation);
     check_keys(left.facts(), right.facts())?;
     Task::new(options)?;

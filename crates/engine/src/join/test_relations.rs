@@ -1,6 +1,7 @@
 //! Test relations: rows in any order, in files and from callers, and the plain reference for their joins.
 
-use super::input::records::{CallerRelation, FileRelation, JoinRecords, RecordShape, mix};
+use super::input::records::{FileRelation, JoinRecords, RecordShape, mix};
+use super::input::source::JoinSource;
 use super::rows::options::{JoinKind, JoinOptions, JoinWatcher};
 use super::rows::relation::{KeyRange, Relation};
 use super::rows::sink::RowSink;
@@ -95,7 +96,7 @@ pub(crate) fn caller(rows: &[InputRow]) -> Arc<dyn Relation> {
         let rows = Arc::clone(&rows);
         Box::new((0..rows.len()).map(move |i| Ok(rows[i].clone())))
     };
-    Arc::new(CallerRelation::new(shape, Arc::new(records)))
+    JoinSource::unsorted(shape, records).relation
 }
 
 /// All rows of a stream.

@@ -1,14 +1,14 @@
 //! The run of `ogive join`.
 
-use super::arguments::{Io, JoinArguments, OutputFormat};
+use super::arguments::{Io, JoinArguments, OutputFormat, SideOptions};
 use super::on::JoinedOn;
 use super::shape::RowShape;
-use super::side::{Opening, length_bytes, open};
+use super::side::{OpenSide, Opening, explained_by, length_bytes, open, printed};
 use super::{condition, show, watch};
 use crate::failure::{Failure, Result, VALUE_BYTES_MAX};
 use crate::interrupt::Interrupt;
 use crate::outcome::Outcome;
-use crate::output::{Output, note};
+use crate::output::{Output, note, note_once};
 use crate::page_file;
 use crate::reading::pipe::refuse_one_pipe;
 use crate::replace::{OutputFile, OutputKind, claim};
@@ -19,6 +19,7 @@ use ogive::types::RecordType;
 use ogive::{Cause, Error};
 use ogive_report::join::join_page;
 use serde_json::json;
+use std::cell::Cell;
 use std::num::NonZero;
 use std::path::Path;
 use std::sync::Arc;
@@ -53,60 +54,121 @@ fn run_join(arguments: &JoinArguments, output: &mut Output) -> Result<Outcome> {
         Some(io) => io == Io::Direct,
         None => sides.iter().map(|side| length_bytes(&side.input.path)).sum::<u64>() > memory_bytes,
     };
-    let profile = profile(arguments)?;
-    let side_bytes = memory_bytes / SIDE_SHARE;
-    let opening = Opening { direct, memory_bytes: side_bytes, profile: profile.clone(), interrupt: &interrupt };
+    let opening = Opening {
+        direct,
+        memory_bytes: memory_bytes / SIDE_SHARE,
+        profile: profile(arguments)?,
+        interrupt: &interrupt,
+        form: to.separated(arguments.both.quote).filter(|_| arguments.conditions.is_empty()),
+        // Rows that went to standard output cannot be taken back, and pipes cannot be read again.
+        reads_once: !arguments.is_piped() && sides.iter().all(|side| side.input.path.is_file()),
+        has_deferred: Cell::new(false),
+    };
     let place = place(arguments, to)?;
     let page = page(arguments)?;
-    let opened = open(sides, &arguments.on(), &opening).map_err(|failure| what_a_side_takes(failure, side_bytes));
+    let attempt = |opening: &Opening<'_>, output: &mut Output| {
+        attempt(arguments, to, (&sides, opening), (place.as_ref(), page.as_ref()), output)
+    };
+    match attempt(&opening, output) {
+        Err(failure) if opening.has_deferred.get() && ends_otherwise_if_read_before(&failure) => {
+            attempt(&Opening { reads_once: false, ..opening }, output)
+        }
+        done => done,
+    }
+}
+
+/// Whether a join may succeed, or say more of its failure, if its inputs are read before.
+fn ends_otherwise_if_read_before(failure: &Failure) -> bool {
+    match failure {
+        Failure::Input(_) | Failure::Refused { .. } => true,
+        Failure::Engine(error) => matches!(error.cause, Cause::JoinMemory { .. } | Cause::ValueTooLarge { .. }),
+        _ => false,
+    }
+}
+
+/// Opens both inputs and joins them.
+fn attempt(
+    arguments: &JoinArguments,
+    to: OutputFormat,
+    (sides, opening): (&[SideOptions; 2], &Opening<'_>),
+    (place, page): (Option<&OutputFile>, Option<&OutputFile>),
+    output: &mut Output,
+) -> Result<Outcome> {
+    let opened = open(sides.clone(), &arguments.on(), opening)
+        .map_err(|failure| what_a_side_takes(failure, opening.memory_bytes));
     let ([left, right], joined_on) = opened?;
-    if let Some(place) = &place {
+    if let Some(place) = place {
         let files: Vec<&Path> = [&left, &right].into_iter().filter_map(|side| side.data.as_deref()).collect();
         place.refuse_inputs(&files)?;
     }
     if left.refused_direct || right.refused_direct {
-        note("warning: the file system does not support direct reads; using the page cache");
+        note_once("warning: the file system does not support direct reads; using the page cache".to_owned());
     }
     let scratch = scratch(arguments, to)?;
-    let mut options = JoinOptions::default()
-        .kind(arguments.kind)
-        .method(arguments.method)
-        .memory_bytes((memory_bytes - 2 * side_bytes).max(JoinOptions::MEMORY_BYTES_MIN))
-        .threads(arguments.threads.map_or_else(available_threads, usize::from))
-        .any_order(arguments.any_order)
-        .profile(profile)
-        .stop(Some(interrupt.flag()))
-        .watcher(watch::watcher())
-        .spill(scratch.as_ref().map(spill_folder));
-    if !arguments.conditions.is_empty() {
-        options = options.condition(condition::parse(&arguments.conditions, &left.source, &right.source)?);
-    }
+    let typed = [&left.source, &right.source];
+    let printed = opening.form.and_then(|form| Some((printed([&left, &right])?, form)));
+    let [left_rows, right_rows] = printed.map_or(typed, |(printed, _)| printed);
+    let types = RowShape::new(typed[0], typed[1], arguments.kind, left.key_type)?;
+    let fields = types.formatted_fields(to, printed.is_some());
+    let options = options(arguments, opening, scratch.as_ref(), typed)?.formatted_fields(fields);
     // Rows are the only documents on standard output if they go there.
     let reports_json = output.is_json() && !arguments.is_piped();
     if arguments.explain && !reports_json {
-        let explanation = join::explain(&left.source, &right.source, &options)?;
+        let explanation = join::explain(left_rows, right_rows, &options)?;
         say(show::choice(&explanation), arguments, output)?;
     }
-    let shape = RowShape::new(&left.source, &right.source, arguments.kind, left.key_type)?.quoted(arguments.both.quote);
+    let shape = types.quoted(arguments.both.quote);
+    let shape = match printed {
+        Some((_, form)) => shape.printed(form, typed, arguments.kind),
+        None => shape,
+    };
     let types = shape.types(to).clone();
-    let report = match &place {
-        None => piped(&left.source, &right.source, &options, (shape, to), output)?,
+    let joined = match place {
+        None => piped(left_rows, right_rows, &options, (shape, to), output),
         #[cfg(feature = "parquet")]
         Some(place) if to == OutputFormat::Parquet => {
-            super::parquet::write(&left.source, &right.source, &options, shape, place, &interrupt)
-                .map_err(|failure| place.left(failure))?
+            super::parquet::write(left_rows, right_rows, &options, shape, place, opening.interrupt)
+                .map_err(|failure| place.left(failure))
         }
         Some(place) => {
-            let target = target(place, to, shape, direct);
-            let joined = join::join(&left.source, &right.source, target, &options);
-            joined.map_err(|error| place.left(error.into()))?
+            let target = target(place, to, shape, opening.direct);
+            join::join(left_rows, right_rows, target, &options).map_err(|error| place.left(error.into()))
         }
     };
-    if let (Some(page), Some(plan)) = (&page, &report.explanation) {
+    let report = joined.map_err(|failure| match left.take_fault().or_else(|| right.take_fault()) {
+        Some(fault) => explained_by(sides, fault.into()),
+        None => failure,
+    })?;
+    [&left, &right].into_iter().for_each(OpenSide::tell);
+    if let (Some(page), Some(plan)) = (page, &report.explanation) {
         page_file::write(&join_page(plan, Some(&report), &page_file::command_line()), page)?;
     }
     tell(&report, (&types, &joined_on), arguments, output)?;
     Ok(Outcome::Done)
+}
+
+/// The options of the engine, for inputs with values of these types.
+fn options(
+    arguments: &JoinArguments,
+    opening: &Opening<'_>,
+    scratch: Option<&ScratchFolder>,
+    [left, right]: [&JoinSource; 2],
+) -> Result<JoinOptions> {
+    let memory_bytes = arguments.memory.0 - 2 * opening.memory_bytes;
+    let options = JoinOptions::default()
+        .kind(arguments.kind)
+        .method(arguments.method)
+        .memory_bytes(memory_bytes.max(JoinOptions::MEMORY_BYTES_MIN))
+        .threads(arguments.threads.map_or_else(available_threads, usize::from))
+        .any_order(arguments.any_order)
+        .profile(opening.profile.clone())
+        .stop(Some(opening.interrupt.flag()))
+        .watcher(watch::watcher())
+        .spill(scratch.map(spill_folder));
+    match arguments.conditions.is_empty() {
+        true => Ok(options),
+        false => Ok(options.condition(condition::parse(&arguments.conditions, left, right)?)),
+    }
 }
 
 /// Whether the engine writes the output file, and spills beside it.

@@ -7,8 +7,8 @@ use crate::values::records::RecordFields;
 use crate::values::value;
 use ogive::KeyType;
 use ogive::join::{JoinKind, JoinSource, JoinedRecords};
-use ogive::types::RecordType;
-use ogive_text::Quote;
+use ogive::types::{ColumnPlace, RecordColumn, RecordType, ValueType};
+use ogive_text::{Quote, Separated};
 
 /// Makes records of joined rows, and their text.
 #[derive(Clone, Debug)]
@@ -17,6 +17,18 @@ pub(super) struct RowShape {
     fields: RecordFields,
     row: Vec<u8>,
     quote: Option<Quote>,
+    /// Takes the keys apart, if the values of both sides are the rest of a row of text.
+    printed: Option<PrintedShape>,
+}
+
+/// Rows whose values are printed already.
+#[derive(Clone, Debug)]
+struct PrintedShape {
+    keys: RecordFields,
+    form: Separated,
+    /// What stands for the value of a side that a row lacks.
+    nulls: [Vec<u8>; 2],
+    kind: JoinKind,
 }
 
 impl RowShape {
@@ -27,7 +39,20 @@ impl RowShape {
     pub(super) fn new(left: &JoinSource, right: &JoinSource, kind: JoinKind, key_type: KeyType) -> Result<Self> {
         let records = JoinedRecords::of(left, right, kind)?;
         let fields = RecordFields::new(&RecordType { keys: key_type, ..records.record_type().clone() });
-        Ok(Self { records, fields, row: Vec::new(), quote: None })
+        Ok(Self { records, fields, row: Vec::new(), quote: None, printed: None })
+    }
+
+    /// The same for values that are the rest of a row in this form, of sources with these types.
+    pub(super) fn printed(self, form: Separated, sources: [&JoinSource; 2], kind: JoinKind) -> Self {
+        let nulls = sources.map(|source| {
+            let mut nulls = Vec::new();
+            source.record_type().values.fields().iter().for_each(|_| form.rest_of_row(&mut nulls).field(None));
+            nulls
+        });
+        let types = self.fields.types();
+        let keys = RecordType::new(types.keys, ValueType::default()).key_columns(types.key_columns.clone());
+        let printed = PrintedShape { keys: RecordFields::new(&keys.keys_only()), form, nulls, kind };
+        Self { printed: Some(printed), ..self }
     }
 
     /// The same, with this quote in tab-separated fields.
@@ -48,6 +73,16 @@ impl RowShape {
             OutputFormat::Parquet => self.record_type(),
             OutputFormat::Text | OutputFormat::Csv | OutputFormat::Tsv | OutputFormat::Jsonl => self.fields.types(),
         }
+    }
+
+    /// The fields of each row that an output of this format has as text: those of the key, if the others are printed
+    /// before.
+    pub(super) fn formatted_fields(&self, to: OutputFormat, is_printed: bool) -> Option<u32> {
+        let is_text = matches!(to, OutputFormat::Text | OutputFormat::Csv | OutputFormat::Tsv | OutputFormat::Jsonl);
+        let columns = self.fields.types().columns();
+        let is_formatted = |column: &&RecordColumn| !is_printed || matches!(column.place, ColumnPlace::Key(_));
+        let fields = columns.iter().filter(is_formatted).count();
+        is_text.then(|| u32::try_from(fields).unwrap_or(u32::MAX))
     }
 
     /// The first line of a format; empty if it has none.
@@ -80,6 +115,10 @@ impl RowShape {
         values: [Option<&[u8]>; 2],
         line: &mut Vec<u8>,
     ) -> ogive::Result<()> {
+        if let Some(printed) = &self.printed {
+            printed.push(key, values, line);
+            return Ok(());
+        }
         self.value(key, values)?;
         match to.separated(self.quote) {
             Some(form) => self.fields.row(key, &self.row, form, line),
@@ -101,11 +140,22 @@ impl RowShape {
     }
 }
 
+impl PrintedShape {
+    fn push(&self, key: &[u8], values: [Option<&[u8]>; 2], line: &mut Vec<u8>) {
+        let mut row = self.keys.start_row(key, &[], self.form, line);
+        let sides = if self.kind.pairs() { 2 } else { 1 };
+        for (value, nulls) in values.into_iter().zip(&self.nulls).take(sides) {
+            row.written(value.unwrap_or(nulls));
+        }
+        row.end();
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use ogive::join::RecordShape;
-    use ogive::types::{KeyColumn, ValueType};
+    use ogive::types::KeyColumn;
 
     fn side(values: &str) -> JoinSource {
         let shape = RecordShape { name: "rows".into(), key_type: KeyType::U64, value_bytes: None, rows: 0, bytes: 0 };

@@ -38,10 +38,14 @@ pub(super) fn choice(explanation: &JoinExplanation) -> Vec<String> {
 
 fn side(word: &str, summary: &JoinRelationSummary) -> String {
     format!(
-        "{word}: {}, about {} in {}, {}{}",
+        "{word}: {}, about {} in {}, {}{}{}",
         summary.name,
         counted(summary.rows as u64, "row"),
         human_bytes(summary.bytes as u64),
+        summary.text.map_or_else(String::new, |text| {
+            let fields = counted(text.fields.into(), "field");
+            format!("parsed from {} of text with {fields} a row, ", human_bytes(text.bytes))
+        }),
         if summary.is_sorted { "sorted" } else { "unsorted" },
         if summary.has_index { ", with an index" } else { "" }
     )
@@ -89,7 +93,7 @@ pub(super) fn summary(arguments: &JoinArguments, report: &JoinReport) -> String 
 pub(super) fn outcome(explanation: &JoinExplanation, report: &JoinReport) -> Vec<String> {
     let seconds = &report.seconds;
     let predicted = &explanation.predicted;
-    vec![
+    let mut lines = vec![
         format!(
             "predicted {}, took {}: planning {}, loading {}, reading {}, joining {}, writing {}",
             human_us(predicted.elapsed_us()),
@@ -108,5 +112,14 @@ pub(super) fn outcome(explanation: &JoinExplanation, report: &JoinReport) -> Vec
             human_bytes(report.bytes_read),
             human_bytes(report.peak_memory_bytes),
         ),
-    ]
+    ];
+    if predicted.bytes_parsed + predicted.rows_formatted > 0.0 {
+        lines.push(format!(
+            "predicted {} of processor time for these and for parsing {} of text and formatting {}",
+            human_us(predicted.cpu_us),
+            human_bytes(predicted.bytes_parsed as u64),
+            counted(predicted.rows_formatted as u64, "row"),
+        ));
+    }
+    lines
 }

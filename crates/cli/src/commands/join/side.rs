@@ -2,7 +2,7 @@
 
 use super::arguments::{OnColumns, SideOptions};
 use super::on::{JoinedOn, SideColumns};
-use super::records;
+use super::records::{self, Fault, FileSource};
 #[cfg(feature = "parquet")]
 use crate::beside::records::relation;
 use crate::commands::{db, index};
@@ -19,7 +19,14 @@ use ogive::join::{JoinOutput, JoinSource};
 use ogive::table::external::RecordFile;
 use ogive::table::{Table, TableOptions};
 use ogive::{Cause, Error, KeyType};
+use ogive_text::Separated;
+use std::cell::Cell;
 use std::path::{Path, PathBuf};
+use std::sync::PoisonError;
+
+/// Files of text from this length on are read only once if that is possible: shorter ones are read again in a few
+/// milliseconds.
+const LONG_BYTES: u64 = 4 << 20;
 
 /// Options for opening the inputs.
 #[derive(Clone, Debug)]
@@ -30,12 +37,25 @@ pub(super) struct Opening<'a> {
     pub(super) memory_bytes: u64,
     pub(super) profile: Profile,
     pub(super) interrupt: &'a Interrupt,
+    /// The form of the output, if its rows have the values of both sides as text.
+    pub(super) form: Option<Separated>,
+    /// Whether long files of text are read only while they are joined, though their types are guessed from their first
+    /// rows: a later row that is not of these types ends the join then.
+    pub(super) reads_once: bool,
+    /// Whether that was done.
+    pub(super) has_deferred: Cell<bool>,
 }
 
 /// An open input.
 #[derive(Debug)]
 pub(super) struct OpenSide {
     pub(super) source: JoinSource,
+    /// The same with values that are the rest of a row of the output.
+    printed: Option<JoinSource>,
+    /// The error that ended the reading of a file of text.
+    fault: Option<Fault>,
+    /// The columns of a file that was not read before, of which there may be something to tell.
+    untold: Option<Schema>,
     pub(super) key_type: KeyType,
     /// The file of its records, which may differ from the given one.
     pub(super) data: Option<PathBuf>,
@@ -49,7 +69,27 @@ pub(super) struct OpenSide {
 
 impl OpenSide {
     fn of(source: JoinSource, key_type: KeyType) -> Self {
-        Self { source, key_type, data: None, refused_direct: false, is_empty: false, copy: None }
+        Self {
+            source,
+            printed: None,
+            fault: None,
+            untold: None,
+            key_type,
+            data: None,
+            refused_direct: false,
+            is_empty: false,
+            copy: None,
+        }
+    }
+
+    /// The error that ended the reading of its file, if there was one.
+    pub(super) fn take_fault(&self) -> Option<InputError> {
+        self.fault.as_ref()?.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+
+    /// Tells where numbers became text, unless that was told.
+    pub(super) fn tell(&self) {
+        self.untold.iter().for_each(Schema::tell);
     }
 
     /// The names of the columns of its key.
@@ -65,6 +105,11 @@ impl OpenSide {
         }
         Self { source: records::without_records(&self.source, key_type), key_type, ..self }
     }
+}
+
+/// Both sides with values that are the rest of a row of the output, if both can have them.
+pub(super) fn printed([left, right]: [&OpenSide; 2]) -> Option<[&JoinSource; 2]> {
+    Some([left.printed.as_ref()?, right.printed.as_ref()?])
 }
 
 /// Detected kind of an input.
@@ -221,17 +266,17 @@ fn open_texts(sides: &[SideOptions; 2], opening: &Opening<'_>) -> Result<[OpenSi
     let one = |input: &InputOptions, side: usize, copy, other: &SideOptions| {
         let found = examine(input, opening.interrupt).map_err(explained(side))?;
         let bare = other.open_empty(None, Some(found.key_type()));
-        Ok::<_, Failure>((of_records(input, &found, copy)?, bare))
+        Ok::<_, Failure>((of_records(input, &found, copy, None)?, bare))
     };
     match (is_bare(0, &left)?, is_bare(1, &right)?) {
         (true, true) => Ok([sides[0].open_empty(None, None), sides[1].open_empty(None, None)]),
         (false, true) => one(&left, 0, left_copy, &sides[1]).map(|(opened, bare)| [opened, bare]),
         (true, false) => one(&right, 1, right_copy, &sides[0]).map(|(opened, bare)| [bare, opened]),
         (false, false) => {
-            let side_of = |failure: Failure| {
-                let is_left = matches!(&failure, Failure::Input(error) if error.path() == left.path);
-                sides[usize::from(!is_left)].explain(failure, None)
-            };
+            if let Some([left, right]) = read_later([&left, &right], opening)? {
+                return Ok([OpenSide { copy: left_copy, ..left }, OpenSide { copy: right_copy, ..right }]);
+            }
+            let side_of = |failure| explained_by(sides, failure);
             let [of_left, of_right] = examine_both([&left, &right], opening.interrupt).map_err(side_of)?;
             let (left_keys, right_keys) = (of_left.key_type(), of_right.key_type());
             let fits_any_type =
@@ -239,18 +284,57 @@ fn open_texts(sides: &[SideOptions; 2], opening: &Opening<'_>) -> Result<[OpenSi
             let is_any = |found: &Examined| fits_any_type(found) && left_keys != right_keys;
             let open = |side: usize, input: &InputOptions, found: &Examined, other_keys, copy| match is_any(found) {
                 true => Ok(sides[side].open_empty(Some(&found.plan.schema), Some(other_keys))),
-                false => of_records(input, found, copy),
+                false => of_records(input, found, copy, opening.form),
             };
             Ok([open(0, &left, &of_left, right_keys, left_copy)?, open(1, &right, &of_right, left_keys, right_copy)?])
         }
     }
 }
 
+/// Names the options of the side whose file is unusable.
+pub(super) fn explained_by(sides: &[SideOptions; 2], failure: Failure) -> Failure {
+    let is_left = matches!(&failure, Failure::Input(error) if error.path() == sides[0].input.path);
+    sides[usize::from(!is_left)].explain(failure, None)
+}
+
+/// Two text files that are not read before they are joined, if that is allowed and saves time.
+fn read_later(inputs: [&InputOptions; 2], opening: &Opening<'_>) -> Result<Option<[OpenSide; 2]>> {
+    let bytes: u64 = inputs.iter().map(|input| length_bytes(input.spool.as_deref().unwrap_or(&input.path))).sum();
+    if !opening.reads_once || bytes < LONG_BYTES {
+        return Ok(None);
+    }
+    let mut schemas = [inputs[0].schema(TypeSample::Start)?, inputs[1].schema(TypeSample::Start)?];
+    Schema::unite_keys(&mut schemas, [&inputs[0].path, &inputs[1].path]);
+    let file = |side: usize| records::source(inputs[side], &schemas[side], opening.form);
+    let files = [file(0)?, file(1)?];
+    // The keys of a file without records may be of any type.
+    if files.iter().any(|file| !file.has_records) {
+        return Ok(None);
+    }
+    opening.has_deferred.set(true);
+    let [left, right] = files;
+    let open = |file, schema: &Schema| OpenSide { untold: Some(schema.clone()), ..of_file(file, schema, None) };
+    Ok(Some([open(left, &schemas[0]), open(right, &schemas[1])]))
+}
+
 /// An input that was read once, with the copy of a pipe.
-fn of_records(input: &InputOptions, found: &Examined, scratch: Option<ScratchFolder>) -> Result<OpenSide> {
+fn of_records(
+    input: &InputOptions,
+    found: &Examined,
+    copy: Option<ScratchFolder>,
+    form: Option<Separated>,
+) -> Result<OpenSide> {
     let schema = &found.plan.schema;
-    let source = records::source(input, schema)?.with_longest_record(found.longest_bytes);
-    Ok(OpenSide { copy: scratch, ..OpenSide::of(source, found.key_type()) })
+    let file = records::source(input, schema, form)?;
+    let (source, printed) = (file.source.with_longest_record(found.longest_bytes), file.printed);
+    let printed = printed.map(|printed| printed.with_longest_record(found.longest_bytes));
+    Ok(of_file(FileSource { source, printed, ..file }, schema, copy))
+}
+
+/// A file, with the copy of a pipe.
+fn of_file(file: FileSource, schema: &Schema, copy: Option<ScratchFolder>) -> OpenSide {
+    let FileSource { source, printed, fault, .. } = file;
+    OpenSide { printed, fault: Some(fault), copy, ..OpenSide::of(source, schema.record_type.keys) }
 }
 
 /// The type of the keys of the other input, if it has none of its own: bytes of any length may be compared with those
@@ -457,7 +541,7 @@ impl SideOptions {
                 return Ok(OpenSide::of(source, KeyType::U64));
             }
         }
-        of_records(&input, &found, scratch)
+        of_records(&input, &found, scratch, None)
     }
 
     /// Whether the types of all columns of the key are given by name.

@@ -238,10 +238,42 @@ impl RowStream for FileScan {
 /// An iterator over records. An error ends the join.
 pub type JoinRecords = Box<dyn Iterator<Item = Result<Record>> + Send>;
 
+/// A reader of records, which lends each of them until the next call.
+pub trait RecordReader: Send {
+    /// The key and the value of the next record; `None` at the end.
+    ///
+    /// # Errors
+    /// Those of the records; they end the join.
+    fn next(&mut self) -> Result<Option<(&[u8], &[u8])>>;
+}
+
+/// The records of an iterator.
+pub(super) struct IteratorReader {
+    records: JoinRecords,
+    current: Record,
+}
+
+impl IteratorReader {
+    pub(super) fn new(records: JoinRecords) -> Self {
+        Self { records, current: Record::default() }
+    }
+}
+
+impl RecordReader for IteratorReader {
+    fn next(&mut self) -> Result<Option<(&[u8], &[u8])>> {
+        let Some(record) = self.records.next() else { return Ok(None) };
+        self.current = record?;
+        Ok(Some((&self.current.0, &self.current.1)))
+    }
+}
+
+/// Opens records from their beginning.
+pub(super) type OpenRecords = Arc<dyn Fn() -> Box<dyn RecordReader> + Send + Sync>;
+
 /// Records supplied by the caller, read as often as needed.
 pub(crate) struct CallerRelation {
     facts: RelationFacts,
-    records: Arc<dyn Fn() -> JoinRecords + Send + Sync>,
+    records: OpenRecords,
 }
 
 impl fmt::Debug for CallerRelation {
@@ -251,7 +283,7 @@ impl fmt::Debug for CallerRelation {
 }
 
 impl CallerRelation {
-    pub(crate) fn new(shape: RecordShape, records: Arc<dyn Fn() -> JoinRecords + Send + Sync>) -> Self {
+    pub(super) fn new(shape: RecordShape, records: OpenRecords) -> Self {
         let RecordShape { name, key_type, value_bytes, rows, bytes } = shape;
         let key_bytes = key_type.width();
         let facts = RelationFacts {
@@ -305,7 +337,7 @@ impl Relation for CallerRelation {
 }
 
 struct CallerScan {
-    records: JoinRecords,
+    records: Box<dyn RecordReader>,
     chunk: RowChunk,
     capacity: usize,
     facts: RelationFacts,
@@ -314,19 +346,17 @@ struct CallerScan {
     memory: MemoryGrant,
 }
 
-impl CallerScan {
-    fn check(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
-        let RelationFacts { name, key_bytes, value_bytes, .. } = &self.facts;
-        if key_bytes.is_some_and(|width| width != key.len()) || value_bytes.is_some_and(|width| width != value.len()) {
-            return Err(Error::input(format!(
-                "a record of {name} has a key of {} bytes and a value of {} bytes, which is not what was \
-                 stated",
-                key.len(),
-                value.len()
-            )));
-        }
-        self.memory.hold_record((key.len() + value.len()) as u64, name)
+/// Refuses a record that is not what was stated, or that does not fit memory.
+fn check(facts: &RelationFacts, memory: &mut MemoryGrant, key: &[u8], value: &[u8]) -> Result<()> {
+    let RelationFacts { name, key_bytes, value_bytes, .. } = facts;
+    if key_bytes.is_some_and(|width| width != key.len()) || value_bytes.is_some_and(|width| width != value.len()) {
+        return Err(Error::input(format!(
+            "a record of {name} has a key of {} bytes and a value of {} bytes, which is not what was stated",
+            key.len(),
+            value.len()
+        )));
     }
+    memory.hold_record((key.len() + value.len()) as u64, name)
 }
 
 impl RowStream for CallerScan {
@@ -334,11 +364,10 @@ impl RowStream for CallerScan {
         self.task.check()?;
         self.chunk.clear();
         while self.chunk.taken_bytes() < self.capacity {
-            let Some(record) = self.records.next() else { break };
-            let (key, value) = record?;
-            self.check(&key, &value)?;
-            if self.range.holds(&key) {
-                self.chunk.push(&key, &value);
+            let Some((key, value)) = self.records.next()? else { break };
+            check(&self.facts, &mut self.memory, key, value)?;
+            if self.range.holds(key) {
+                self.chunk.push(key, value);
             }
         }
         Ok(!self.chunk.is_empty())

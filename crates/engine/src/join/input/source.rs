@@ -1,6 +1,6 @@
 //! The relations of a join as callers give them.
 
-use super::records::{CallerRelation, FileRelation, JoinRecords, RecordShape};
+use super::records::{CallerRelation, FileRelation, IteratorReader, JoinRecords, RecordReader, RecordShape};
 use super::scan::TableRelation;
 use super::stored::{IndexRelation, SnapshotRelation};
 use crate::error::Result;
@@ -10,6 +10,7 @@ use crate::join::rows::form::RowForm;
 use crate::join::rows::joined_records::JoinedRecords;
 use crate::join::rows::options::JoinKind;
 use crate::join::rows::relation::Relation;
+use crate::join::rows::text_hints::{InputHints, ParsedText};
 use crate::lsm::{DbSnapshot, Keyspace};
 use crate::table::Table;
 use crate::table::external::RecordFile;
@@ -24,6 +25,7 @@ pub struct JoinSource {
     pub(in crate::join) relation: Arc<dyn Relation>,
     types: Arc<RecordType>,
     longest_bytes: Option<u64>,
+    hints: InputHints,
 }
 
 impl JoinSource {
@@ -100,6 +102,12 @@ impl JoinSource {
     /// join's memory limit.
     #[must_use]
     pub fn unsorted(shape: RecordShape, records: impl Fn() -> JoinRecords + Send + Sync + 'static) -> Self {
+        Self::read_by(shape, move || Box::new(IteratorReader::new(records())))
+    }
+
+    /// As [`Self::unsorted`], for records that a reader lends: none is copied before the join needs it.
+    #[must_use]
+    pub fn read_by(shape: RecordShape, records: impl Fn() -> Box<dyn RecordReader> + Send + Sync + 'static) -> Self {
         Self::of(CallerRelation::new(shape, Arc::new(records)))
     }
 
@@ -116,6 +124,25 @@ impl JoinSource {
     #[must_use]
     pub fn with_longest_record(self, bytes: u64) -> Self {
         Self { longest_bytes: Some(bytes), ..self }
+    }
+
+    /// The same relation, which is parsed from text: the planner prices that.
+    #[must_use]
+    pub fn parsed_from(mut self, text: ParsedText) -> Self {
+        self.hints.text = Some(text);
+        self
+    }
+
+    /// The same relation, with an estimate of the number of its different keys, by which the planner expects rows of
+    /// the output. Affects the plan, never the result.
+    #[must_use]
+    pub fn with_distinct_keys(mut self, keys: u64) -> Self {
+        self.hints.distinct_keys = Some(keys);
+        self
+    }
+
+    pub(in crate::join) fn hints(&self) -> InputHints {
+        self.hints
     }
 
     /// The length of its longest record in bytes, if it is known.
@@ -152,7 +179,7 @@ impl JoinSource {
 
     pub(in crate::join) fn of(relation: impl Relation + 'static) -> Self {
         let types = RecordType::new(relation.facts().key_type, KeyType::Bytes);
-        Self { relation: Arc::new(relation), types: Arc::new(types), longest_bytes: None }
+        Self { relation: Arc::new(relation), types: Arc::new(types), longest_bytes: None, hints: InputHints::default() }
     }
 }
 

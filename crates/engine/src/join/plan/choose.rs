@@ -159,6 +159,7 @@ mod tests {
     use crate::io::Profile;
     use crate::join::rows::plan::facts::{StoredIndex, TableBlocks};
     use crate::join::rows::plan::spread::Spread;
+    use crate::join::rows::text_hints::{InputHints, ParsedText};
 
     const ROWS: f64 = 1e7;
     const BLOCK_BYTES: u64 = 4096;
@@ -182,6 +183,7 @@ mod tests {
             is_sorted: true,
             is_distinct: true,
             access: LookupAccess::TableBlocks(TableBlocks { count, bytes: BLOCK_BYTES, stored_index }),
+            hints: InputHints::default(),
         }
     }
 
@@ -211,6 +213,7 @@ mod tests {
                 memory_bytes,
                 threads: 1,
                 any_order: false,
+                formatted_fields: None,
             },
             left,
             right,
@@ -233,6 +236,23 @@ mod tests {
                 assert_eq!((chosen.method, chosen.inner), (JoinMethod::Inlj, Some(large_side)), "{profile:?}");
             }
         }
+    }
+
+    #[test]
+    fn text_that_is_parsed_and_formatted_is_priced_and_counted() {
+        let profile = Profile::default();
+        let text = |rows: f64, keys: u64| SideFacts {
+            hints: InputHints {
+                text: Some(ParsedText { bytes: 70 * rows as u64, fields: 6 }),
+                distinct_keys: Some(keys),
+            },
+            value_bytes: None,
+            ..unsorted(rows)
+        };
+        let plain = best(unsorted(2e6), unsorted(2e5), JoinKind::Inner, &profile, 256e6).cost.unwrap();
+        let parsed = best(text(2e6, 200_000), text(2e5, 200_000), JoinKind::Inner, &profile, 256e6).cost.unwrap();
+        assert_eq!((plain.bytes_parsed, parsed.bytes_parsed), (0.0, 70.0 * 2.2e6));
+        assert!(parsed.cpu_us > 4.0 * plain.cpu_us, "{plain:?} {parsed:?}");
     }
 
     #[test]

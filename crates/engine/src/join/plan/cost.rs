@@ -1,6 +1,7 @@
 //! The sum that each method's price is: reads, writes and waits, priced by a storage profile. It knows no method.
 
 use super::device::Requests;
+use super::rates;
 use crate::io::Profile;
 use crate::join::rows::plan::cost::JoinCost;
 
@@ -27,6 +28,21 @@ impl JoinCost {
         self.bytes_read += streams.iter().map(|stream| stream.bytes).sum::<f64>();
         self.requests += streams.iter().map(|stream| stream.count).sum::<f64>();
         self.add_up();
+    }
+
+    /// Adds the parsing of text of these rows, of each of which this number of fields is read.
+    pub(super) fn parse(&mut self, bytes: f64, rows: f64, fields: f64) {
+        self.work(bytes, rates::PARSE_BYTE_NS);
+        self.work(rows, rates::PARSE_ROW_NS);
+        self.work(rows * fields, rates::PARSE_FIELD_NS);
+        self.bytes_parsed += bytes;
+    }
+
+    /// Adds the formatting of this number of fields of each of these rows.
+    pub(super) fn format(&mut self, rows: f64, fields: f64) {
+        self.work(rows, rates::FORMAT_ROW_NS);
+        self.work(rows * fields, rates::FORMAT_FIELD_NS);
+        self.rows_formatted += rows;
     }
 
     /// Adds writes, at the price of reads of their size, since profiles have no other.

@@ -14,6 +14,7 @@ use crate::join::rows::plan::facts::{LookupAccess, PlanContext, PlanInput, SideF
 use crate::join::rows::plan::spread::Spread;
 use crate::join::rows::relation::Relation;
 use crate::join::rows::report::JoinReport;
+use crate::join::rows::text_hints::InputHints;
 use crate::table::{HistogramPoint, Table};
 
 /// The plan of a join.
@@ -33,7 +34,8 @@ pub(in crate::join) struct Plan {
 /// `Cause::Input` with the reason, if the requested method cannot run; `Cause::UnregisteredMethod`.
 pub(in crate::join) fn plan(left: &dyn Relation, right: &dyn Relation, options: &JoinOptions) -> Result<Plan> {
     options.method.check()?;
-    let (left_side, right_side) = (gathered(left), gathered(right));
+    let [left_hints, right_hints] = options.inputs;
+    let (left_side, right_side) = (gathered(left, left_hints), gathered(right, right_hints));
     let input = PlanInput {
         left_over_right: spread(&left_side, &right_side),
         right_over_left: spread(&right_side, &left_side),
@@ -47,6 +49,7 @@ pub(in crate::join) fn plan(left: &dyn Relation, right: &dyn Relation, options: 
             memory_bytes: options.memory_bytes as f64,
             threads: options.threads,
             any_order: options.any_order,
+            formatted_fields: options.formatted_fields,
         },
     };
     let candidates = input.candidates(options.method, options.inner);
@@ -83,7 +86,7 @@ fn choose(candidates: &[MethodCandidate], asked: JoinMethod) -> Result<&MethodCa
 }
 
 /// The facts of a relation, and its key histogram if it is a table.
-fn gathered(relation: &dyn Relation) -> (SideFacts, Vec<HistogramPoint>) {
+fn gathered(relation: &dyn Relation, hints: InputHints) -> (SideFacts, Vec<HistogramPoint>) {
     let facts = relation.facts();
     let (access, histogram) = match relation.table() {
         Some(table) => (LookupAccess::TableBlocks(blocks(table)), table.key_histogram(HISTOGRAM_POINTS)),
@@ -100,6 +103,7 @@ fn gathered(relation: &dyn Relation) -> (SideFacts, Vec<HistogramPoint>) {
         is_sorted: facts.is_sorted,
         is_distinct: facts.is_distinct,
         access,
+        hints,
     };
     (facts, histogram)
 }
@@ -183,6 +187,7 @@ fn summary(input: &PlanInput<'_>, side: JoinSide) -> JoinRelationSummary {
         name: facts.name.clone(),
         rows: facts.rows,
         bytes: facts.bytes,
+        text: facts.hints.text,
         is_sorted: facts.is_sorted,
         has_index: input.has_index(side),
     }

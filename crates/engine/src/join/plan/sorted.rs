@@ -86,7 +86,8 @@ impl PlanInput<'_> {
                 ReadShape { request_bytes: bytes as u64, at_once: 1 }
             }
         };
-        let requests = Requests::sequential(side.bytes, shape.request_bytes, shape.at_once);
+        let bytes = side.hints.text.map_or(side.bytes, |text| text.bytes as f64);
+        let requests = Requests::sequential(bytes, shape.request_bytes, shape.at_once);
         cost.work(requests.count, rates::REQUEST_NS);
         match &side.access {
             LookupAccess::Probe => cost.work(side.rows, rates::INDEX_ROW_NS),
@@ -94,6 +95,9 @@ impl PlanInput<'_> {
         }
         if !side.is_dense() {
             cost.work(side.rows, rates::LAY_OUT_ROW_NS);
+        }
+        if let Some(text) = side.hints.text {
+            cost.parse(bytes, side.rows, text.fields.into());
         }
         (requests, cost)
     }
@@ -147,6 +151,9 @@ impl PlanInput<'_> {
         let rows = self.output_rows();
         cost.work(rows, rates::EMIT_ROW_NS);
         cost.work(rows * self.output_row_bytes(), rates::EMIT_BYTE_NS);
+        if let Some(fields) = self.context.formatted_fields {
+            cost.format(rows, f64::from(fields));
+        }
         cost
     }
 

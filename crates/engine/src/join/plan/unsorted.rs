@@ -6,7 +6,7 @@ use crate::io::Profile;
 use crate::join::methods::hash::{table_memory_bytes, table_room_bytes};
 use crate::join::rows::options::JoinSide;
 use crate::join::rows::plan::cost::JoinCost;
-use crate::join::rows::plan::facts::{LookupAccess, PlanInput, SideFacts};
+use crate::join::rows::plan::facts::{PlanInput, SideFacts};
 
 /// Runs are written in chunks of 1/64 of the memory, within bounds; [`FAN_IN_MAX`] limits the runs merged at once.
 const RUN_CHUNK_DIVISOR: f64 = 64.0;
@@ -23,6 +23,8 @@ const BUCKETS_MAX: f64 = 4096.0;
 /// Partitions of a hash join are sized to 1/3 of the memory, so that larger ones still fit.
 const HASH_BUCKET_DIVISOR: f64 = 3.0;
 const HASH_BUCKETS_MAX: f64 = 1024.0;
+/// Sorting the probe side of a hash join gets 1/4 of the memory.
+const ORDER_DIVISOR: f64 = 4.0;
 
 impl PlanInput<'_> {
     /// The cost of reading a relation in key order, including an external sort within half of the memory if it is
@@ -32,24 +34,31 @@ impl PlanInput<'_> {
         if side.is_sorted || side.rows < 2.0 {
             return cost;
         }
-        let memory_bytes = *room_bytes / 2.0;
+        let runs = self.sort_within(&mut cost, side, *room_bytes / 2.0);
+        if runs <= 1.0 {
+            *room_bytes -= side.memory_bytes;
+        }
+        cost
+    }
+
+    /// Adds the cost of an external sort within `memory_bytes`; gives the number of its runs.
+    fn sort_within(&self, cost: &mut JoinCost, side: &SideFacts, memory_bytes: f64) -> f64 {
         let (least, most) = RUN_CHUNK_BYTES_LIMITS;
         let chunk = (memory_bytes / RUN_CHUNK_DIVISOR).clamp(least, most);
         let beside = memory_bytes / SORT_INPUT_DIVISOR + (memory_bytes / 8.0).min(SORT_SCRATCH_BYTES) + 2.0 * chunk;
         let runs = (side.memory_bytes / (memory_bytes - beside).max(chunk)).ceil().max(1.0);
-        self.sort(&mut cost, side, side.rows / runs);
+        self.sort(cost, side, side.rows / runs);
         if runs <= 1.0 {
-            *room_bytes -= side.memory_bytes;
-            return cost;
+            return runs;
         }
         let fan_in = (memory_bytes / chunk).clamp(2.0, FAN_IN_MAX);
         let passes = (runs.ln() / fan_in.ln()).ceil().max(1.0);
         for _ in 0..passes as u32 {
             // Runs are read alternately, each into its own buffer.
-            self.spill(&mut cost, side, chunk, chunk);
+            self.spill(cost, side, chunk, chunk);
             cost.work(side.rows, runs.min(fan_in).log2().max(1.0) * rates::RUN_STEP_NS);
         }
-        cost
+        runs
     }
 
     /// The cost of sorting rows in memory, in runs of this many rows.
@@ -61,19 +70,22 @@ impl PlanInput<'_> {
         }
     }
 
-    /// The hash join: one relation hashed, probed with each row of the other.
+    /// The hash join: one relation hashed, probed with each row of the other. In key order, the rows that have partners
+    /// are sorted before, or both sides sorted and merged, where one table has not all rows to be returned.
     pub(super) fn hash(&self, build: JoinSide) -> JoinCost {
         let (built, asked) = (self.side(build), self.side(build.other()));
+        let any_order = self.context.any_order;
+        let sorts_probe = !any_order && !asked.is_sorted;
+        let table_bytes = table_memory_bytes(built.rows as u64, built.memory_bytes as u64, built.is_dense()) as f64;
+        let room_bytes = table_room_bytes(self.input_bytes() as u64, sorts_probe) as f64;
+        let is_partitioned = table_bytes > room_bytes;
+        // Rows of the built side without partner come last.
+        if !any_order && (is_partitioned || self.context.kind.keeps_unmatched_right()) {
+            return self.merge();
+        }
         let mut cost = self.scan(built);
         cost.work(1.0, rates::JOIN_NS);
         cost += self.scan(asked);
-        // Rows of the built side without partner come last.
-        let keeps_built = self.context.kind.keeps_unmatched_right();
-        let any_order = self.context.any_order;
-        let sorts_output = !any_order && (!asked.is_sorted || keeps_built);
-        let table_bytes = table_memory_bytes(built.rows as u64, built.memory_bytes as u64, built.is_dense()) as f64;
-        let room_bytes = table_room_bytes(self.input_bytes() as u64, sorts_output) as f64;
-        let is_partitioned = table_bytes > room_bytes;
         let mut buckets = 1.0;
         if is_partitioned {
             buckets = (table_bytes * HASH_BUCKET_DIVISOR / self.input_bytes()).ceil().min(HASH_BUCKETS_MAX);
@@ -86,11 +98,21 @@ impl PlanInput<'_> {
         cost.work(built.rows, rates::HASH_ROW_NS[in_cache]);
         cost.work(asked.rows, rates::HASH_PROBE_NS[in_cache]);
         cost.hold(table_bytes.min(room_bytes));
-        if sorts_output || (is_partitioned && !any_order) {
-            cost += self.in_order(&self.output_side(), &mut self.input_bytes());
+        if sorts_probe {
+            let used = self.used_probe_rows(asked);
+            cost.work(used.rows, rates::HASH_PROBE_NS[in_cache]);
+            self.sort_within(&mut cost, &used, self.input_bytes() / ORDER_DIVISOR);
         }
         cost += self.output();
         cost
+    }
+
+    /// The rows of the probe side that the output has, if each has one partner.
+    fn used_probe_rows(&self, asked: &SideFacts) -> SideFacts {
+        let rows = asked.rows.min(self.output_rows());
+        let share = rows / asked.rows.max(1.0);
+        // They are sorted as rows of any length.
+        SideFacts { rows, memory_bytes: asked.memory_bytes * share, value_bytes: None, ..asked.clone() }
     }
 
     /// The partition join: both relations partitioned by a learned distribution, and each partition sorted in memory; a
@@ -115,6 +137,10 @@ impl PlanInput<'_> {
             let flush = (flush_bytes(self.context.profile) as f64)
                 .min(room_bytes * 0.75 / buckets)
                 .max(FLUSH_BYTES_LIMITS.0 as f64);
+            // The keys of text are sampled by a scan of their own.
+            if side.hints.text.is_some() {
+                cost += self.scan(side);
+            }
             cost.work(side.rows, rates::PARTITION_ROW_NS);
             self.spill(&mut cost, side, flush, flush);
             self.sort(&mut cost, side, side.rows / buckets);
@@ -122,21 +148,6 @@ impl PlanInput<'_> {
         cost += self.kernel(self.left.rows, self.right.rows);
         cost += self.output();
         cost
-    }
-
-    /// The output rows as a relation to be sorted.
-    fn output_side(&self) -> SideFacts {
-        SideFacts {
-            name: String::new(),
-            rows: self.output_rows(),
-            bytes: 0.0,
-            memory_bytes: self.output_rows() * self.output_row_bytes(),
-            key_bytes: self.left.key_bytes,
-            value_bytes: Some((self.output_row_bytes() - self.left.key_bytes_about()).max(0.0)),
-            is_sorted: false,
-            is_distinct: false,
-            access: LookupAccess::Scan,
-        }
     }
 
     /// The cost of writing all rows and reading them back.

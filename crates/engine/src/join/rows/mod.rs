@@ -20,3 +20,4 @@ pub(super) mod spill;
 pub(super) mod stoppable;
 pub(super) mod stream;
 pub(super) mod task;
+pub(super) mod text_hints;

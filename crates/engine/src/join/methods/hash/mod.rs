@@ -7,8 +7,9 @@
 //!                       (a key with more rows than memory) is sorted and merged
 //! ```
 //!
-//! Rows come out in the order of the probe side. If key order is requested and the probe side is unsorted, the output
-//! is sorted once more ([`order`]).
+//! Rows come out in the order of the probe side. If key order is requested and the probe side is unsorted, its rows are
+//! sorted before they are probed ([`order`]); if the table does not fit memory, or rows of the build side without
+//! partner are returned, both sides are sorted and merged.
 //!
 //! The build side is the smaller relation in an inner join, and the right one otherwise, so that left rows are
 //! processed one by one in every kind of join. The paper's hash join (Section 5.3) excludes building the table from its

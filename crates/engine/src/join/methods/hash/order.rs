@@ -1,77 +1,71 @@
-//! The output sort of a hash join: puts rows in key order.
+//! The probe rows of a hash join in key order: those that the output will have, sorted before they find their partners.
+//!
+//! Pairs are never sorted: a key with many rows on both sides has more pairs than any sort could take in, and the first
+//! of them come as soon as the rows are sorted.
 
-use crate::error::{Error, Result};
-use crate::join::rows::sink::RowSink;
-use crate::join::rows::spill::{Spill, SpillName};
+use super::probe::HashProbe;
+use crate::error::Result;
+use crate::join::input::sorted::{SORTED_CHUNK_BYTES_MAX, SortInput, SortedChunks};
+use crate::join::rows::relation::{KeyRange, Relation};
+use crate::join::rows::sort_progress::SortProgress;
+use crate::join::rows::spill::Spill;
+use crate::join::rows::stream::{RowStream, RowsView};
 use crate::join::rows::task::{MemoryGrant, Task};
 use crate::table::sort::{SORT_MEMORY_BYTES_MIN, Sorter};
 use std::sync::Arc;
 
-/// Header of the values: bits 0 and 1 for whether there is a right and a left one, and the length of the left one, u32
-/// little-endian.
-const VALUE_HEADER_BYTES: usize = 5;
+/// A chunk of sorted rows gets this fraction (1/N) of the memory of the sort, and takes up to twice its size.
+const CHUNK_DIVISOR: usize = 16;
 
-/// A sink that takes rows in any order and passes them on in key order.
-pub(super) struct OrderSink {
-    // Declared before `_name`: run files must be dropped before their name is released.
-    sorter: Sorter,
-    _name: SpillName,
-    value: Vec<u8>,
-    rows: u64,
+/// Probe rows in key order.
+pub(super) struct SortedProbe {
+    chunks: SortedChunks,
     task: Arc<Task>,
     _memory: MemoryGrant,
 }
 
-impl OrderSink {
-    /// A sink that sorts within `memory_bytes` of the budget.
-    pub(super) fn new(spill: &Arc<Spill>, memory_bytes: u64) -> Result<Self> {
-        let memory = spill.task().budget.take(memory_bytes.max(SORT_MEMORY_BYTES_MIN), "sorting the output")?;
+impl SortedProbe {
+    /// Sorts the rows of a relation that a probe has a use for, within `memory_bytes` of the budget, of which reading
+    /// takes `scan_bytes` beside.
+    ///
+    /// # Errors
+    /// Errors of the relation and the spill storage; [`crate::Cause::JoinMemory`] if memory is short;
+    /// [`crate::Cause::Interrupted`].
+    pub(super) fn sort(
+        (relation, range): (&dyn Relation, &KeyRange),
+        probe: &HashProbe<'_>,
+        spill: &Arc<Spill>,
+        (memory_bytes, scan_bytes): (u64, u64),
+        progress: &mut SortProgress,
+    ) -> Result<Self> {
+        let task = spill.task();
+        let memory = task.budget.take(memory_bytes.max(SORT_MEMORY_BYTES_MIN), "sorting the probe rows")?;
+        let chunk_bytes = (memory.bytes() as usize / CHUNK_DIVISOR).min(SORTED_CHUNK_BYTES_MAX);
+        let sort_bytes = memory.bytes().saturating_sub(2 * chunk_bytes as u64).max(SORT_MEMORY_BYTES_MIN);
         let name = spill.name()?;
-        let sorter = Sorter::new(Arc::clone(spill.storage()), memory.bytes(), name.as_str())?;
-        Ok(Self { sorter, _name: name, value: Vec::new(), rows: 0, task: Arc::clone(spill.task()), _memory: memory })
-    }
-
-    /// Ends the input, and passes all rows to another sink.
-    pub(super) fn drain_to(self, sink: &mut dyn RowSink) -> Result<()> {
-        let Self { sorter, _name, value, task, _memory, .. } = self;
-        drop(value);
-        let mut sorted = sorter.finish()?;
-        let mut given = 0_u64;
-        while let Some((key, value)) = sorted.next_record()? {
-            let parts = value.split_first_chunk::<VALUE_HEADER_BYTES>().and_then(|([flag, length @ ..], rest)| {
-                let (left, right) = rest.split_at_checked(u32::from_le_bytes(*length) as usize)?;
-                Some(((*flag & 2 > 0).then_some(left), (*flag & 1 > 0).then_some(right)))
-            });
-            let Some((left, right)) = parts else {
-                return Err(Error::input("a sorted row differs from the row that was sorted"));
-            };
-            sink.row(key, left, right)?;
-            given += 1;
-            if given.is_multiple_of(1024) {
-                task.check()?;
-            }
+        let mut sorter = Sorter::new(Arc::clone(spill.storage()), sort_bytes, name.as_str())?;
+        let scan = task.budget.take(scan_bytes, "reading")?;
+        let mut input = SortInput::open(relation, range, task, scan, progress)?;
+        let mut long = Vec::new();
+        while input.advance()? {
+            input.visit(&mut long, |key, value| match probe.uses(key) {
+                true => sorter.push(key, value).map_err(|error| task.budget.sort_error(error)),
+                false => Ok(()),
+            })?;
         }
-        Ok(())
+        drop(input);
+        let chunks = SortedChunks::new(sorter.finish()?, name, relation.facts(), chunk_bytes);
+        Ok(Self { chunks, task: Arc::clone(task), _memory: memory })
     }
 }
 
-impl RowSink for OrderSink {
-    fn row(&mut self, key: &[u8], left: Option<&[u8]>, right: Option<&[u8]>) -> Result<()> {
-        self.value.clear();
-        self.value.push(u8::from(right.is_some()) | u8::from(left.is_some()) << 1);
-        let left = left.unwrap_or_default();
-        self.value.extend_from_slice(&(left.len() as u32).to_le_bytes());
-        self.value.extend_from_slice(left);
-        self.value.extend_from_slice(right.unwrap_or_default());
-        self.rows += 1;
-        self.sorter.push(key, &self.value).map_err(|error| self.task.budget.sort_error(error))
+impl RowStream for SortedProbe {
+    fn advance(&mut self, from: Option<&[u8]>) -> Result<bool> {
+        self.task.check()?;
+        self.chunks.fill(&KeyRange::all(), from)
     }
 
-    fn rows(&self) -> u64 {
-        self.rows
-    }
-
-    fn finish(self: Box<Self>) -> Result<()> {
-        Ok(())
+    fn rows(&self) -> RowsView<'_> {
+        self.chunks.rows()
     }
 }

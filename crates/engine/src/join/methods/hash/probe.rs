@@ -78,6 +78,16 @@ impl<'a> HashProbe<'a> {
         if self.null_test.is_some_and(|test| test.has_null(key)) { None } else { self.table.find(chain, key) }
     }
 
+    /// Whether a row of the probe side with this key may be one of the output, with or without a partner.
+    pub(super) fn uses(&self, key: &[u8]) -> bool {
+        match self.kind {
+            JoinKind::Left | JoinKind::Full => true,
+            // A condition may leave a row without any of its partners.
+            JoinKind::Anti => self.condition.is_some() || self.find(self.table.chain(key), key).is_none(),
+            JoinKind::Inner | JoinKind::Semi => self.find(self.table.chain(key), key).is_some(),
+        }
+    }
+
     fn chunk(&mut self, rows: RowsView<'_>, sink: &mut dyn RowSink) -> Result<()> {
         // Rows from here up to the current one are unpaired and not emitted yet.
         let mut unpaired_from = 0;

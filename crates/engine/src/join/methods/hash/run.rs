@@ -1,7 +1,7 @@
 //! The driver of the hash join: in memory, partitioned, or as a last resort sorted and merged.
 
 use super::bucket::{BucketRelation, scatter};
-use super::order::OrderSink;
+use super::order::SortedProbe;
 use super::probe::HashProbe;
 use super::table::{self, HashTable};
 use crate::error::Result;
@@ -25,7 +25,7 @@ const SEEDS: [u64; 4] = [0x243F_6A88_85A3_08D3, 0x1319_8A2E_0370_7344, 0xA409_38
 const BUCKET_DIVISOR: u64 = 3;
 /// Most partitions filled at once.
 const BUCKETS_MAX: u64 = 1024;
-/// Sorting the output gets 1/4 of the memory.
+/// Sorting the probe side gets 1/4 of the memory.
 const ORDER_DIVISOR: u64 = 4;
 
 /// A hash join of two relations.
@@ -38,10 +38,10 @@ pub(crate) struct HashJoin<'a> {
     pub(crate) condition: Option<&'a JoinCondition>,
 }
 
-/// Most memory of a hash table of a join that has `memory_bytes`, and in which rows come out in key order only after a
-/// sort if `sorts_output`; a larger one is partitioned. The planner predicts with it.
-pub(crate) fn table_room_bytes(memory_bytes: u64, sorts_output: bool) -> u64 {
-    let memory_bytes = if sorts_output { memory_bytes - memory_bytes / ORDER_DIVISOR } else { memory_bytes };
+/// Most memory of a hash table of a join that has `memory_bytes`, and sorts the probe side if `sorts_probe`; for a
+/// larger one rows are partitioned, or both sides sorted and merged. The planner predicts with it.
+pub(crate) fn table_room_bytes(memory_bytes: u64, sorts_probe: bool) -> u64 {
+    let memory_bytes = if sorts_probe { memory_bytes - memory_bytes / ORDER_DIVISOR } else { memory_bytes };
     memory_bytes.saturating_sub(2 * input_bytes(memory_bytes))
 }
 
@@ -81,18 +81,34 @@ impl HashJoin<'_> {
         if any_order {
             return self.join_level(level, output);
         }
-        // With one table in memory, rows come out in the order of the probe side.
-        // Those of the build side that have no partner come last.
+        // Rows of the build side that have no partner come last, wherever they belong.
         let keeps_build = self.task.kind.keeps_unmatched_right();
-        if probe.facts().is_sorted && !keeps_build && self.in_memory(level, output)? {
+        if !keeps_build && self.in_order(level, probe.facts().is_sorted, output)? {
             return Ok(());
         }
-        let HashOutput { sink, done } = output;
+        let mut progress = SortProgress::new(self.task, 0);
+        self.sort_and_merge(level, output, &mut progress)
+    }
+
+    /// Joins in key order by one table in memory: rows come out in the order of the probe side, which is sorted if it
+    /// is not. `false`, without any output, if the table does not fit.
+    fn in_order(&self, level: HashLevel<'_>, is_sorted: bool, output: &mut HashOutput<'_>) -> Result<bool> {
+        if is_sorted {
+            return self.in_memory(level, output);
+        }
+        let HashLevel { range, memory_bytes, .. } = level;
         let order_bytes = memory_bytes / ORDER_DIVISOR;
-        let mut order = OrderSink::new(self.spill, order_bytes)?;
-        let level = HashLevel { memory_bytes: memory_bytes - order_bytes, ..level };
-        self.join_level(level, &mut HashOutput { sink: &mut order, done: *done })?;
-        order.drain_to(*sink)
+        let (_, probe_side) = self.sides();
+        let Some((table, scan_bytes)) = self.table(HashLevel { memory_bytes: memory_bytes - order_bytes, ..level })?
+        else {
+            return Ok(false);
+        };
+        let mut probe = HashProbe::new((self.task, self.condition), &table, self.build())?;
+        let mut progress = SortProgress::new(self.task, probe_side.facts().rows);
+        let room = (order_bytes, scan_bytes);
+        let mut sorted = SortedProbe::sort((&**probe_side, range), &probe, self.spill, room, &mut progress)?;
+        probe.run(self.task, &mut sorted, output.sink, &mut self.left_counter(output.done))?;
+        Ok(true)
     }
 
     fn build(&self) -> JoinSide {
@@ -117,25 +133,35 @@ impl HashJoin<'_> {
 
     /// Joins by one table in memory; `false`, without any output, if it does not fit.
     fn in_memory(&self, level: HashLevel<'_>, output: &mut HashOutput<'_>) -> Result<bool> {
+        let Some((table, scan_bytes)) = self.table(level)? else { return Ok(false) };
+        let (_, probe) = self.sides();
+        let mut stream = probe.scan(level.range, self.task, self.task.budget.take(scan_bytes, "reading")?)?;
+        let mut probe = HashProbe::new((self.task, self.condition), &table, self.build())?;
+        probe.run(self.task, &mut *stream, output.sink, &mut self.left_counter(output.done))?;
+        Ok(true)
+    }
+
+    /// The table of the build side, and the memory for each scan; `None` if it does not fit.
+    fn table(&self, level: HashLevel<'_>) -> Result<Option<(HashTable, u64)>> {
         let HashLevel { range, memory_bytes, depth } = level;
-        let (build, probe) = self.sides();
+        let (build, _) = self.sides();
         let total = if depth == 0 { build.facts().rows } else { 0 };
         let mut progress = SortProgress::new(self.task, total);
         let scan_bytes = input_bytes(memory_bytes);
         let seed = SEEDS[depth.min(SEEDS.len() - 1)];
         let available = (memory_bytes - memory_bytes.min(scan_bytes), scan_bytes);
         let built = HashTable::build(&**build, range, self.task, available, !seed, &mut progress)?;
-        let Some(table) = built else { return Ok(false) };
-        let mut stream = probe.scan(range, self.task, self.task.budget.take(scan_bytes, "reading")?)?;
+        Ok(built.map(|table| (table, scan_bytes)))
+    }
+
+    /// Counts probe rows as processed if they are those of the left side.
+    fn left_counter<'d>(&self, done: &'d mut dyn FnMut(u64)) -> impl FnMut(u64) + use<'d> {
         let is_left = self.build() == JoinSide::Right;
-        let mut count = |rows| {
+        move |rows| {
             if is_left {
-                (output.done)(rows)
+                done(rows);
             }
-        };
-        let mut probe = HashProbe::new((self.task, self.condition), &table, self.build())?;
-        probe.run(self.task, &mut *stream, output.sink, &mut count)?;
-        Ok(true)
+        }
     }
 
     /// Partitions both relations by hash, and joins pairs of partitions.

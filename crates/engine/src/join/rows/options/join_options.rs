@@ -8,6 +8,7 @@ use crate::io::{FastPaths, Profile, Storage};
 use crate::join::rows::condition::{JoinCondition, JoinPair};
 use crate::join::rows::method::JoinMethod;
 use crate::join::rows::task::{MEMORY_BYTES_MIN, TaskSettings};
+use crate::join::rows::text_hints::InputHints;
 use crate::types::NullTest;
 use std::fmt;
 use std::sync::Arc;
@@ -41,6 +42,8 @@ pub struct JoinOptions {
     /// Storage and name prefix of spill files. `None` puts them beside the output; if the output is a callback, a join
     /// that has to spill then fails.
     pub spill: Option<(Arc<dyn Storage>, String)>,
+    /// Fields of each row that the output formats as text, for planning; `None` if it does not.
+    pub formatted_fields: Option<u32>,
     /// Set to `true` to stop the join, which then returns [`Cause::Interrupted`](crate::Cause::Interrupted).
     pub stop: Option<Arc<AtomicBool>>,
     /// Called with progress reports, as [`Self::watcher`](fn@Self::watcher) sets it.
@@ -55,6 +58,8 @@ pub struct JoinOptions {
     pub(in crate::join) null_test: Option<NullTest>,
     /// The longest records of both inputs, in bytes together, if they are known.
     pub(in crate::join) row_bytes: Option<u64>,
+    /// What is known of both inputs besides.
+    pub(in crate::join) inputs: [InputHints; 2],
 }
 
 /// Default memory limit in bytes.
@@ -73,12 +78,14 @@ impl Default for JoinOptions {
             profile: Profile::default(),
             tunables: Vec::new(),
             spill: None,
+            formatted_fields: None,
             stop: None,
             watcher: None,
             fast_paths: FastPaths::ALL,
             ended: None,
             null_test: None,
             row_bytes: None,
+            inputs: [InputHints::default(); 2],
         }
     }
 }
@@ -99,6 +106,7 @@ setters! {
         fast_paths: FastPaths,
     } optional {
         inner: JoinSide,
+        formatted_fields: u32,
     }
 }
 

@@ -25,6 +25,10 @@ pub struct JoinCost {
     pub requests: f64,
     /// Bytes written to spill files.
     pub bytes_spilled: f64,
+    /// Bytes of text that are parsed.
+    pub bytes_parsed: f64,
+    /// Rows that are formatted as text.
+    pub rows_formatted: f64,
     /// Memory of indexes, hash tables and other structures that must be entirely in memory, in bytes.
     pub memory_bytes: f64,
 }
@@ -61,6 +65,8 @@ impl AddAssign for JoinCost {
         self.bytes_read += other.bytes_read;
         self.requests += other.requests;
         self.bytes_spilled += other.bytes_spilled;
+        self.bytes_parsed += other.bytes_parsed;
+        self.rows_formatted += other.rows_formatted;
         self.memory_bytes += other.memory_bytes;
         self.add_up();
     }

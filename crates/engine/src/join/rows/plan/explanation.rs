@@ -2,6 +2,7 @@
 
 use super::cost::JoinCost;
 use crate::join::rows::options::JoinSide;
+use crate::join::rows::text_hints::ParsedText;
 use serde::Serialize;
 
 /// The explanation of a plan: the chosen method, each alternative with its predicted cost or the reason why it cannot
@@ -57,6 +58,8 @@ pub struct JoinRelationSummary {
     pub rows: f64,
     /// Bytes read by a full scan.
     pub bytes: f64,
+    /// The text that it is parsed from, if it is.
+    pub text: Option<ParsedText>,
     /// Whether rows are in key order.
     pub is_sorted: bool,
     /// Whether it has an exact index.

@@ -3,6 +3,7 @@
 use super::spread::Spread;
 use crate::io::Profile;
 use crate::join::rows::options::{JoinKind, JoinSide};
+use crate::join::rows::text_hints::InputHints;
 
 /// Assumed size of a key or value of unknown width, in bytes.
 const UNKNOWN_KEY_BYTES: f64 = 16.0;
@@ -55,6 +56,7 @@ pub(in crate::join) struct SideFacts {
     pub(in crate::join) is_sorted: bool,
     pub(in crate::join) is_distinct: bool,
     pub(in crate::join) access: LookupAccess,
+    pub(in crate::join) hints: InputHints,
 }
 
 /// The options and the device.
@@ -70,6 +72,8 @@ pub(in crate::join) struct PlanContext<'a> {
     /// Largest number of joining threads.
     pub(in crate::join) threads: usize,
     pub(in crate::join) any_order: bool,
+    /// Fields of each row that are formatted as text, if any are.
+    pub(in crate::join) formatted_fields: Option<u32>,
 }
 
 /// The complete input of the planner.
@@ -138,13 +142,24 @@ impl PlanInput<'_> {
         }
     }
 
-    /// Estimated number of output rows: that of the smaller side, as if each of its rows found one partner.
+    /// Estimated number of output rows.
     pub(in crate::join) fn output_rows(&self) -> f64 {
         match self.context.kind {
-            JoinKind::Inner | JoinKind::Semi => self.left.rows.min(self.right.rows),
-            JoinKind::Left => self.left.rows,
-            JoinKind::Full => self.left.rows.max(self.right.rows),
+            JoinKind::Inner => self.pairs(),
+            JoinKind::Semi => self.left.rows.min(self.right.rows),
+            JoinKind::Left => self.left.rows.max(self.pairs()),
+            JoinKind::Full => self.left.rows.max(self.right.rows).max(self.pairs()),
             JoinKind::Anti => (self.left.rows - self.right.rows).max(0.0),
+        }
+    }
+
+    /// Estimated number of pairs: each key of the side with fewer of them has partners, as many as a key of the other
+    /// side has rows. Where the keys are not counted, each row of the smaller side has one.
+    fn pairs(&self) -> f64 {
+        let keys = |side: &SideFacts| side.hints.distinct_keys.map(|keys| (keys as f64).clamp(1.0, side.rows.max(1.0)));
+        match (keys(&self.left), keys(&self.right)) {
+            (Some(left), Some(right)) => self.left.rows * self.right.rows / left.max(right),
+            _ => self.left.rows.min(self.right.rows),
         }
     }
 
