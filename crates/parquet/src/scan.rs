@@ -175,9 +175,9 @@ impl ParquetIndex {
 }
 
 impl ParquetScan {
-    /// Ends the scan after this number of rows, all of which are wanted: those of files that are not sorted are then read
-    /// at once, in the order of the files. Without it, or for rows that may not all be used, such a scan begins with few
-    /// rows and reads more as it is followed.
+    /// Ends the scan after this number of rows, all of which are wanted: those of files that are not sorted are then
+    /// read at once, in the order of the files. Without it such a scan begins with few rows, and reads more as it is
+    /// followed.
     #[must_use]
     pub fn limit(mut self, rows: u64) -> Self {
         self.left = rows;

@@ -41,11 +41,11 @@ pub(super) struct Spill {
 pub(super) struct Spilled {
     scratch: Arc<dyn Storage>,
     /// The chunks, and behind them those of a chunk that was cut again.
-    levels: Vec<Level>,
+    levels: Vec<SpillLevel>,
 }
 
 #[derive(Debug)]
-struct Level {
+struct SpillLevel {
     sorted: Sorted,
     chunk_bytes: u64,
     chunk_rows: u64,
@@ -114,10 +114,10 @@ impl Spill {
         Ok(Spilled { scratch, levels: vec![level] })
     }
 
-    fn level(self) -> Result<(Arc<dyn Storage>, Level)> {
+    fn level(self) -> Result<(Arc<dyn Storage>, SpillLevel)> {
         let Self { scratch, sorter, chunk_bytes, chunk_rows, bytes, .. } = self;
         let sorted = sorter.finish()?;
-        Ok((scratch, Level { sorted, chunk_bytes, chunk_rows, bytes, ahead: None }))
+        Ok((scratch, SpillLevel { sorted, chunk_bytes, chunk_rows, bytes, ahead: None }))
     }
 }
 
@@ -158,7 +158,7 @@ impl Spilled {
     }
 }
 
-impl Level {
+impl SpillLevel {
     /// The next piece of a chunk.
     fn piece(&mut self, chunk: u64, inner: &Inner) -> Result<Option<Vec<u8>>> {
         if self.ahead.is_none() {
