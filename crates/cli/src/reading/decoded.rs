@@ -141,8 +141,7 @@ impl DecodedInput {
         Ok(match first[..] {
             _ if self.decoding == Decoding::Bytes => bytes,
             [0xff, 0xfe, 0, 0, ..] | [0, 0, 0xfe, 0xff, ..] => {
-                let detail = "it is UTF-32; pipe it in as UTF-8, as in `iconv -f UTF-32 -t UTF-8 FILE | ogive build - -o \
-                              TABLE`";
+                let detail = "it is UTF-32; pipe it in, as in `iconv -f UTF-32 -t UTF-8 FILE | ogive build - -o TABLE`";
                 return Err(io::Error::new(ErrorKind::Unsupported, detail));
             }
             [0xff, 0xfe, ..] => Box::new(Utf16Reader::new(bytes, u16::from_le_bytes)),

@@ -50,7 +50,7 @@ pub use storage::traits::{
     FileLock, FolderIdentity, FolderListing, ListedFile, ReadableFile, Storage, UpdatableFile, WritableFile,
 };
 pub(crate) use storage::traits::{open_expected, read_whole, remove_if_present, spoiled};
-pub use storage::wrapper::{ReaderWrapper, StorageWrapper, UpdaterWrapper, WriterWrapper};
+pub use storage::wrapper::{ReaderWrapper, StorageWrapper};
 
 // Seams for the other crates of this repository: hidden, and free to change with any version.
 #[doc(hidden)]
@@ -70,4 +70,5 @@ pub use {
     storage::schemes::{LocatedFile, local_path, locate, locate_folder, percent_decoded, remote_url, without_query},
     storage::stoppable::StoppableStorage,
     storage::traits::{FileCopy, check_name, check_range, check_write, copy_file, not_for_objects, open_compared},
+    storage::wrapper::{UpdaterWrapper, WriterWrapper},
 };

@@ -57,7 +57,6 @@ pub use state::counters::Activity;
 pub use state::option_groups::{DbLevelOptions, DbObjectOptions, DbValueOptions, DbWriteOptions};
 pub use state::options::DbOptions;
 pub(crate) use state::version::LOCK_NAME;
-pub use state::version::set_newest_format;
 pub use write::ingest::IngestSummary;
 
 // Seams for the other crates of this repository: hidden, and free to change with any version.
@@ -69,5 +68,5 @@ pub use {
     state::options::INLINE_BYTES_MAX,
     state::tables::learner::LearningStats,
     state::tables::learning::Learning,
-    state::version::{ALTERED_FORMAT, STORE_FORMAT},
+    state::version::{ALTERED_FORMAT, STORE_FORMAT, set_newest_format},
 };

@@ -189,7 +189,7 @@ fn a_short_log_makes_no_table_until_logs_are_long_together() {
     for opening in 0..8_u8 {
         let db = Db::open(Arc::clone(&storage), &DbOptions::default().threads(0)).unwrap();
         for number in 0..30_u8 {
-            db.insert([opening, number], vec![opening; 500]).unwrap();
+            db.insert([opening, number], vec![opening; 450]).unwrap();
         }
         db.close().unwrap();
         tables.push(files_of(&*storage, ".table").len());

@@ -23,7 +23,7 @@ use crate::lsm::state::memtable_set::MemtableSet;
 use crate::lsm::state::tables::learner::LearningTask;
 use crate::lsm::state::tables::level::{LevelCursor, LevelTables};
 use crate::lsm::state::tables::table_file::{KeyspaceStatement, TableFile, TableOrigin};
-use crate::lsm::state::value_files::ValueHandle;
+use crate::lsm::state::tables::value_files::ValueHandle;
 use crate::lsm::state::version::{FileKind, KeyspaceLevels, ManifestEdit, TableFileMeta, file_name, parse_file_name};
 use std::collections::BTreeMap;
 use std::ops::Bound;

@@ -2,7 +2,7 @@
 
 use super::context::JobContext;
 use crate::error::{Error, Result};
-use crate::lsm::state::value_files::VALUE_FILE_BYTES;
+use crate::lsm::state::tables::value_files::VALUE_FILE_BYTES;
 use crate::lsm::state::version::{FileKind, file_name};
 use crate::vlog::{ValueFile, ValueFilePointer, ValueFileWriter};
 use std::collections::BTreeMap;

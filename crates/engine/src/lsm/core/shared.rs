@@ -10,7 +10,7 @@ use crate::lsm::state::skipped::{SkippedEntries, TombstoneCleanup};
 use crate::lsm::state::tables::learner::Learner;
 use crate::lsm::state::tables::lookup_times::TableLookups;
 use crate::lsm::state::tables::table_file::TableFile;
-use crate::lsm::state::value_files::{ValueFiles, ValueHandle};
+use crate::lsm::state::tables::value_files::{ValueFiles, ValueHandle};
 use crate::lsm::state::version::{
     FileKind, KeyspaceLevels, LEVELS, Manifest, ManifestEdit, ManifestState, TableFileMeta, file_name,
 };

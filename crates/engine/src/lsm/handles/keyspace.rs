@@ -13,7 +13,7 @@ use crate::lsm::state::entry::{Action, KeyspaceId, Sequence, ValueKind};
 use crate::lsm::state::keyspace_tree::KeyspaceTree;
 use crate::lsm::state::operations::{Operations, check_key};
 use crate::lsm::state::tables::level::LevelTables;
-use crate::lsm::state::value_files::ValueFiles;
+use crate::lsm::state::tables::value_files::ValueFiles;
 use crate::lsm::state::value_forms::HandleTypes;
 use crate::lsm::state::view::{CopyValue, FoundValue, ShareValue};
 use crate::lsm::state::written_keyspace::WrittenKeyspace;

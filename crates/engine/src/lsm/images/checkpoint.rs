@@ -9,7 +9,7 @@ use crate::io::Storage;
 use crate::lsm::core::store::Core;
 use crate::lsm::state::file_numbers::FileNumberSource;
 use crate::lsm::state::tables::table_file::TableFile;
-use crate::lsm::state::value_files::ValueFiles;
+use crate::lsm::state::tables::value_files::ValueFiles;
 use crate::lsm::state::version::ManifestState;
 use std::sync::Arc;
 

@@ -13,7 +13,7 @@ use crate::lsm::state::entry::{Action, KeyspaceId, Operation, ValueKind, decode_
 use crate::lsm::state::log_header::log_name;
 use crate::lsm::state::memtable::Memtable;
 use crate::lsm::state::memtable_set::{BackingLog, MemtableSet};
-use crate::lsm::state::value_files::{ValueFiles, ValueHandle};
+use crate::lsm::state::tables::value_files::{ValueFiles, ValueHandle};
 use crate::lsm::state::version::{ClosedLengths, FileKind, ManifestState, ReadManifest, file_name};
 use crate::vlog::{ValueFile, ValueFilePointer, values_name};
 use std::collections::{BTreeMap, HashSet};

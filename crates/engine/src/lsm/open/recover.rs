@@ -24,7 +24,7 @@ use crate::lsm::state::memtable_set::{BackingLog, MemtableSet};
 use crate::lsm::state::options::DbOptions;
 use crate::lsm::state::tables::lookup_times::TableLookups;
 use crate::lsm::state::tables::table_file::TableFile;
-use crate::lsm::state::value_files::{ValueFiles, ValueHandle};
+use crate::lsm::state::tables::value_files::{ValueFiles, ValueHandle};
 use crate::lsm::state::version::{
     FileKind, LOCK_NAME, ManifestEdit, ManifestState, ReadManifest, RecoveredManifest, newest_format, parse_file_name,
     recover, recover_on, remove_leftovers,

@@ -5,7 +5,7 @@ use super::value_wave::{BatchLimits, read_values};
 use crate::block::Slice;
 use crate::error::Error;
 use crate::lsm::state::entry::ValueKind;
-use crate::lsm::state::value_files::ValueFiles;
+use crate::lsm::state::tables::value_files::ValueFiles;
 use crate::lsm::state::view::FoundValue;
 use std::collections::VecDeque;
 

@@ -3,7 +3,7 @@
 use crate::block::Slice;
 use crate::error::Result;
 use crate::io::{PendingReads, RangeRequest};
-use crate::lsm::state::value_files::ValueFiles;
+use crate::lsm::state::tables::value_files::ValueFiles;
 use crate::vlog::{ValueFile, ValueFilePointer};
 use std::collections::BTreeMap;
 use std::path::PathBuf;

@@ -2,7 +2,7 @@
 
 use super::entry::{KeyspaceId, Operation, Sequence};
 use super::memtable::Memtable;
-use super::value_files::ValueHandle;
+use super::tables::value_files::ValueHandle;
 use crate::block::cache::Reservation;
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -28,7 +28,6 @@ pub(super) mod skipped;
 pub(crate) mod tables;
 #[cfg(test)]
 pub(super) mod test_model;
-pub(super) mod value_files;
 pub(crate) mod value_forms;
 pub(crate) mod version;
 pub(super) mod view;

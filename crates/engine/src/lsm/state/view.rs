@@ -6,7 +6,7 @@ use super::range_tombstones::RangeTombstones;
 use super::tables::learner::PositionWindow;
 use super::tables::level::LevelTables;
 use super::tables::table_file::TableFile;
-use super::value_files::ValueFiles;
+use super::tables::value_files::ValueFiles;
 use crate::block::Slice;
 use crate::error::Result;
 use crate::table::read::lookup::LookupStep;

@@ -28,7 +28,7 @@ use crate::lsm::state::file_numbers::FileNumberSource;
 use crate::lsm::state::keyspace_tree::KeyspaceTree;
 use crate::lsm::state::memtable_set::{BackingLog, MemtableSet};
 use crate::lsm::state::operations::Operations;
-use crate::lsm::state::value_files::{VALUE_FILE_BYTES, ValueHandle};
+use crate::lsm::state::tables::value_files::{VALUE_FILE_BYTES, ValueHandle};
 use crate::lsm::state::version::ManifestEdit;
 use crate::lsm::state::view::ShareValue;
 use crate::vlog::{ValueFilePointer, ValueFileWriter};

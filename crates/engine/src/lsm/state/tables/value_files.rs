@@ -1,10 +1,10 @@
 //! The open value files of a store, and reading values from them.
 
-use super::obsolete_file::ObsoleteFile;
-use super::version::{FileKind, file_name};
 use crate::block::Slice;
 use crate::error::{Error, Result};
 use crate::io::Storage;
+use crate::lsm::state::obsolete_file::ObsoleteFile;
+use crate::lsm::state::version::{FileKind, file_name};
 use crate::vlog::{ValueFile, ValueFilePointer, ValueStream};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
