@@ -124,13 +124,21 @@ mod tests {
         }
     }
 
+    /// The words of a command line, some of them in quotes.
+    fn words(line: &str) -> Vec<String> {
+        let parts = line.split('\'').enumerate();
+        let spaced = parts.map(|(index, part)| if index % 2 == 1 { part.replace(' ', "\0") } else { part.to_owned() });
+        let joined: String = spaced.collect();
+        joined.split_whitespace().map(|word| word.replace('\0', " ")).collect()
+    }
+
     /// The command lines in the examples of a command and of its sub-commands.
     fn examples(command: &clap::Command, found: &mut Vec<Vec<String>>) {
         let help = command.get_after_help().map(ToString::to_string).unwrap_or_default();
         for line in help.lines().filter_map(|line| line.strip_prefix("  ")) {
             let typed = line.split("  ").next().unwrap_or_default().split(" && ").last().unwrap_or_default();
             let typed = typed.split([';', '|', '>']).next().unwrap_or_default();
-            let words: Vec<String> = typed.split_whitespace().map(|word| word.trim_matches('\'').to_owned()).collect();
+            let words = words(typed);
             if words.first().is_some_and(|word| word == "ogive") {
                 found.push(words);
             }

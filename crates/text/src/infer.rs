@@ -501,7 +501,7 @@ mod tests {
         bytes.see(1, Written::Text(b"7"));
         bytes.see(2, Written::Text(b"\xff"));
         assert_eq!(bytes.guessed(true).key_type, KeyType::Bytes);
-        assert!(bytes.remark("n", true).unwrap().contains("record 2 is '\\xff'"));
+        assert!(bytes.remark("n", true).unwrap().contains("record 2, '\\xff', is not UTF-8"));
     }
 
     #[test]

@@ -13,6 +13,8 @@ use ogive_terminal::counted;
 use std::io::{self, BufRead, BufReader, Chain, Cursor, Read};
 
 const BUFFER_BYTES: usize = 1 << 16;
+/// Most columns of a file: eight times those of a row of Ogive. A column takes hundreds of bytes, a field sixteen.
+pub const COLUMNS_MAX: usize = 16_384;
 
 /// A file that cannot be read, or has no meaning.
 #[derive(Debug, thiserror::Error)]
@@ -31,6 +33,12 @@ pub enum TextError {
         record: u64,
         /// The limit, in bytes.
         limit_bytes: u64,
+    },
+    /// A row of more fields than any file has columns, which would take much more memory than its bytes.
+    #[error("the row in line {line} has more than {COLUMNS_MAX} fields")]
+    TooManyFields {
+        /// Number of its line, counted from 1.
+        line: u64,
     },
     /// Text behind the quote that ends a field.
     #[error("line {line} has text behind a closing quote; write a quote within quotes twice")]
@@ -232,6 +240,9 @@ impl<R: Read> FieldReader<R> {
                 // An unclosed quote would otherwise pull the whole file into memory.
                 let limit_bytes = self.layout.record_limit_bytes;
                 return Err(TextError::RowTooLong { record: self.records, limit_bytes });
+            }
+            if self.row.len() > COLUMNS_MAX {
+                return Err(TextError::TooManyFields { line: self.row.line() });
             }
             match (self.row.state(), is_done, is_end) {
                 (State::Refused, ..) => return Err(self.refused()),

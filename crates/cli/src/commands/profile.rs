@@ -56,9 +56,12 @@ pub(crate) struct ProfileArguments {
 
 /// Runs the command.
 pub(crate) fn run(arguments: &ProfileArguments, output: &mut Output) -> Result<Outcome> {
-    let claimed = |file: &PathBuf| claim(file, OutputKind::Profile, &[&arguments.path], Some(arguments.force));
+    // Files of a folder whose device is measured are not read.
+    let measured = [arguments.path.as_path()];
+    let inputs = if arguments.path.is_dir() { &[][..] } else { &measured[..] };
+    let claimed = |file: &PathBuf| claim(file, OutputKind::Profile, inputs, Some(arguments.force));
     let place = arguments.output.as_ref().map(claimed).transpose()?;
-    let page = arguments.page.claim(&[&arguments.path], arguments.force)?;
+    let page = arguments.page.claim(inputs, arguments.force)?;
     if is_url(&arguments.path) {
         return measure_url(arguments, place.as_ref(), page.as_ref(), output);
     }

@@ -10,7 +10,7 @@ use super::lines::LineReader;
 use super::rows::TextRows;
 use super::schema::TypeSample;
 use crate::reading::decoded::DecodedInput;
-use ogive_text::Written;
+use ogive_text::{COLUMNS_MAX, Written};
 use serde::de::{DeserializeSeed, Deserializer, Error as _, MapAccess, Visitor};
 use serde_json::value::RawValue;
 use std::collections::HashMap;
@@ -89,6 +89,10 @@ impl JsonRows {
                 std::mem::take(&mut found.unknown).into_iter().for_each(|name| found.add(name));
                 // Now a name that appears twice is seen.
                 objects.parse(&mut found)?;
+            }
+            if found.names.len() > COLUMNS_MAX {
+                let detail = format!("its objects have more than {COLUMNS_MAX} members of different names");
+                return Err(InputError::Malformed { path: path.to_owned(), detail });
             }
         }
         if found.names.is_empty() {

@@ -230,3 +230,15 @@ fn files_that_change_and_texts_of_other_widths_are_refused() {
     folder.write("s.txt", "INSERT INTO t VALUES (1, 2);\nINSERT INTO t VALUES (1, 2);\n");
     folder.run(&["build", "s.txt", "-o", "u.ogive"]).exits_with_error().complains_of("a script of SQL statements");
 }
+
+#[test]
+fn rows_of_too_many_columns_end_before_they_fill_the_memory() {
+    let folder = Folder::new();
+    folder.write("wide.csv", format!("{}\n", ",".repeat(3 << 20)));
+    folder.run(&["build", "wide.csv", "-o", "t.ogive"]).exits_with_error().complains_of("more than 16384 fields");
+    folder.write("row.csv", format!("id,n\n1,2\n{}\n", ",".repeat(3 << 20)));
+    folder.run(&["build", "row.csv", "-o", "t.ogive"]).exits_with_error().complains_of("more than 16384 fields");
+    let members: String = (0..20_000).map(|id| format!("\"{id}\":1,")).collect();
+    folder.write("wide.jsonl", format!("{{{members}\"id\":2}}\n"));
+    folder.run(&["build", "wide.jsonl", "-o", "t.ogive"]).exits_with_error().complains_of("members of different names");
+}

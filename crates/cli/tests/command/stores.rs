@@ -308,17 +308,18 @@ fn a_failed_ingestion_leaves_no_keyspace_and_no_type() {
 #[test]
 fn records_in_logs_count_for_compactions_and_checks() {
     let folder = Folder::new();
-    let rows: String = (0..5_000).map(|row| format!("{row},value {row}\n")).collect();
+    let rows: String = (0..1_000).map(|row| format!("{row},value {row}\n")).collect();
     folder.write("rows.csv", format!("key,value\n{rows}"));
+    // A longer log would be flushed when the store is closed.
     folder.run(&["db", "import", "s", "rows.csv"]).exits_with(0);
     let verified = folder.run(&["verify", "s"]).exits_with(0);
     assert!(verified.stdout.contains("0 tables with 0 records"), "{}", verified.stdout);
-    assert!(verified.stdout.contains("with 5,0"), "{}", verified.stdout);
-    assert!(folder.run(&["verify", "s", "--json"]).json()["log_records"].as_u64().unwrap() >= 5_000);
+    assert!(verified.stdout.contains("with 1,0"), "{}", verified.stdout);
+    assert!(folder.run(&["verify", "s", "--json"]).json()["log_records"].as_u64().unwrap() >= 1_000);
 
     let compacted = folder.run(&["db", "compact", "s", "--json"]).exits_with(0).json();
     let bytes = |name: &str| compacted[name].as_u64().unwrap();
-    assert!(bytes("bytes_before") > 5_000 * 8 && bytes("bytes_after") < bytes("bytes_before"), "{compacted}");
+    assert!(bytes("bytes_before") > 1_000 * 8 && bytes("bytes_after") < bytes("bytes_before"), "{compacted}");
     let again = folder.run(&["db", "compact", "s", "--json"]).exits_with(0).json();
     assert_eq!(again["bytes_before"], compacted["bytes_after"]);
 }

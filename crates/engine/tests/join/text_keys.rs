@@ -61,8 +61,16 @@ fn a_hash_join_of_text_that_does_not_fit_memory_is_predicted_to_spill() {
     let asked = options(JoinKind::Inner, JoinMethod::Hash, 8 << 20).profile(Profile::named("nvme").unwrap());
     let spilled = Meter::new(Arc::new(MemoryStorage::new()));
     let asked = asked.spill(Some((Arc::new(spilled.clone()), "spilled".into())));
-    let (rows, report) = collect(&table(&many, shape), &table(&few, shape), &asked).unwrap();
+    let inputs = (table(&many, shape), table(&few, shape));
+    // In key order, what does not fit is merged, and both inputs are sorted.
+    let (rows, report) = collect(&inputs.0, &inputs.1, &asked).unwrap();
     assert_eq!(rows, reference(JoinKind::Inner, &many, &few));
+    assert_eq!((spilled.snapshot().writes.bytes, predicted(&report).predicted.bytes_spilled), (0, 0.0));
+    let (mut rows, report) = collect(&inputs.0, &inputs.1, &asked.any_order(true)).unwrap();
+    rows.sort();
+    let mut all = reference(JoinKind::Inner, &many, &few);
+    all.sort();
+    assert_eq!(rows, all);
     assert!(spilled.snapshot().writes.bytes > 0 && predicted(&report).predicted.bytes_spilled > 0.0);
     let ratio = predicted(&report).predicted.bytes_read / report.bytes_read as f64;
     assert!((0.5..2.0).contains(&ratio), "predicted {ratio} of {} bytes", report.bytes_read);
