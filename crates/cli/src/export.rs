@@ -33,12 +33,15 @@ pub(crate) enum RecordFormat {
 }
 
 impl RecordFormat {
-    /// Whether the suffix of a file is that of a format, or of text that is not written. Other names may be those of
+    /// Whether the suffix of a file is that of a format, or of one that is not written. Other names may be those of
     /// tables.
     pub(crate) fn has_known_suffix(path: &Path) -> bool {
         let known = ["csv", "tsv", "jsonl", "ndjson", "parquet", "ogive"];
-        let other_text = ["json", "txt", "text"];
-        known.iter().chain(&other_text).any(|known| *known == suffix(path))
+        let others = [
+            "json", "txt", "text", "gz", "zst", "bz2", "xz", "zip", "xlsx", "xls", "ods", "arrow", "feather", "orc",
+            "avro",
+        ];
+        known.iter().chain(&others).any(|known| *known == suffix(path))
     }
 
     /// The format of a file by its suffix, with a quote if that is asked for; `-` is CSV, or JSON lines with `--json`.

@@ -13,8 +13,8 @@ use ogive_terminal::counted;
 use std::io::{self, BufRead, BufReader, Chain, Cursor, Read};
 
 const BUFFER_BYTES: usize = 1 << 16;
-/// Most columns of a file: eight times those of a row of Ogive. A column takes hundreds of bytes, a field sixteen.
-pub const COLUMNS_MAX: usize = 16_384;
+/// Most columns of a file: sixteen times those of a row of Ogive. A column takes hundreds of bytes, a field sixteen.
+pub const COLUMNS_MAX: usize = 32_768;
 
 /// A file that cannot be read, or has no meaning.
 #[derive(Debug, thiserror::Error)]

@@ -4,6 +4,8 @@ use super::InputError;
 use super::rows::TextRows;
 use crate::reading::decoded::{DecodedInput, RawReads};
 use crate::reading::standard_input::shown;
+use ogive::KeyType;
+use ogive::types::TimeUnit;
 use ogive_text::{FieldReader, Layout, TextError, Written};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -19,6 +21,7 @@ pub(crate) struct CsvRows {
     length_bytes: Option<u64>,
     raw: Arc<RawReads>,
     names: Vec<String>,
+    has_header: bool,
 }
 
 impl CsvRows {
@@ -28,8 +31,9 @@ impl CsvRows {
     /// [`InputError::Empty`] without any row.
     pub(crate) fn open(file: DecodedInput, path: &Path, layout: Layout) -> Result<Self, InputError> {
         let (length_bytes, raw) = (file.length_bytes(), file.raw_reads());
+        let has_header = layout.has_header;
         let (rows, names) = FieldReader::open(file, layout).map_err(|error| InputError::of_text(path, error))?;
-        Ok(Self { rows, path: path.to_owned(), length_bytes, raw, names })
+        Ok(Self { rows, path: path.to_owned(), length_bytes, raw, names, has_header })
     }
 }
 
@@ -78,7 +82,19 @@ impl TextRows for CsvRows {
             format!("the name of column {number} of {path}, '{written}', is not UTF-8, and became '{name}'")
         });
         let quotes = format!("{path} has fields that begin with quotes: {QUOTES_ARE_CHARACTERS}");
-        altered.chain(self.rows.has_quotes().then_some(quotes)).collect()
+        // A row of numbers or dates is hardly one of names.
+        let is_value = |name: &&String| {
+            let key_types = [KeyType::F64, KeyType::Date, KeyType::Timestamp(TimeUnit::Nanosecond)];
+            name.bytes().any(|byte| byte.is_ascii_digit())
+                && key_types.into_iter().any(|key_type| key_type.parse(name).is_ok())
+        };
+        let value = self.names.iter().filter(|_| self.has_header).find(is_value);
+        let header = value.map(|value| {
+            format!(
+                "line 1 of {path} has the names of columns, although one is '{value}'; --no-header reads it as a row"
+            )
+        });
+        altered.chain(header).chain(self.rows.has_quotes().then_some(quotes)).collect()
     }
 
     fn is_blank(&self) -> bool {

@@ -79,6 +79,11 @@ impl Recognised {
             found.delimiter = delimiter_of_header(&head.bytes);
             let said = found.delimiter.map(|delimiter| format!("CSV, delimiter {}", shown_byte(delimiter)));
             found.inferred = found.inferred.take().or(said);
+            // As PostgreSQL writes text.
+            if format.is_none() && found.delimiter == Some(b'\t') && has_null_fields(&head.bytes) {
+                (found.format, found.delimiter) = (Format::Tsv, None);
+                found.inferred = Some("TSV with escapes such as \\t".to_owned());
+            }
         }
         found
     }
@@ -126,6 +131,12 @@ impl Recognised {
             note(format_args!("note: {} is read as {said}{names}; --format says otherwise", shown(path)));
         }
     }
+}
+
+/// Whether a field between tabs is `\N`, a null of text with escapes.
+fn has_null_fields(text: &[u8]) -> bool {
+    let mut fields = text.split(|byte| matches!(byte, b'\t' | b'\n' | b'\r'));
+    fields.any(|field| field == br"\N")
 }
 
 fn shown_byte(byte: u8) -> String {

@@ -1,13 +1,13 @@
 //! The columns of an input that are read, and their types.
 
 use super::columns::{Column, find};
-use super::known::{INDEX, KnownColumns};
+use super::known::{INDEX, KEYSPACE, KnownColumns};
 use super::rows::{TextRows, advance, takes_blanks};
 use super::{Format, InputError, InputOptions};
 use crate::failure::{Failure, Result};
 use crate::output::note;
 use crate::reading::standard_input::shown;
-use crate::values::size::counted;
+use crate::values::size::{counted, grouped};
 use ogive::KeyType;
 use ogive::types::{Component, FIELDS_MAX, Field, KeyColumn, NullOrder, RecordType, RowType, TupleType, ValueType};
 use ogive_text::{ColumnGuess, FieldBytes, GuessedType, TextColumn, Written, may_be_null, unique_names};
@@ -55,7 +55,9 @@ pub(crate) fn blame_holder(failure: Failure, holder: &str, types: &RecordType) -
     };
     match failure {
         Failure::Input(error) if error.wrong_column().is_some_and(|(is_key, name)| is_key || is_held(name)) => {
-            let hint = format!("the {holder} has this type; correct the value, or use another {holder} for it");
+            let is_altered = holder == KEYSPACE && error.wrong_column().is_some_and(|(is_key, _)| !is_key);
+            let other = if is_altered { ", widen the field with `ogive db alter`," } else { "," };
+            let hint = format!("the {holder} has this type; correct the value{other} or use another {holder} for it");
             Failure::refused(error.to_string(), hint)
         }
         failure => failure,
@@ -236,6 +238,13 @@ impl Schema {
                         };
                         let there = shown(paths[1]).to_string();
                         remarks.extend(guesses[0].remark_with(&keys, guesses[1], &there, column.may_be_null));
+                        if let Some(record) = guesses[0].first_empty().filter(|_| !column.may_be_null) {
+                            let record = grouped(record);
+                            remarks.push(format!(
+                                "{keys} has an empty key in record {record}, which equals other empty keys; with \
+                                 --key-type '(TYPE?)' it is a null, which equals none"
+                            ));
+                        }
                     }
                     // Whether there are zones stays as it was seen of each.
                     for column in [one, other] {

@@ -235,10 +235,27 @@ fn files_that_change_and_texts_of_other_widths_are_refused() {
 fn rows_of_too_many_columns_end_before_they_fill_the_memory() {
     let folder = Folder::new();
     folder.write("wide.csv", format!("{}\n", ",".repeat(3 << 20)));
-    folder.run(&["build", "wide.csv", "-o", "t.ogive"]).exits_with_error().complains_of("more than 16384 fields");
+    folder.run(&["build", "wide.csv", "-o", "t.ogive"]).exits_with_error().complains_of("more than 32768 fields");
     folder.write("row.csv", format!("id,n\n1,2\n{}\n", ",".repeat(3 << 20)));
-    folder.run(&["build", "row.csv", "-o", "t.ogive"]).exits_with_error().complains_of("more than 16384 fields");
-    let members: String = (0..20_000).map(|id| format!("\"{id}\":1,")).collect();
+    folder.run(&["build", "row.csv", "-o", "t.ogive"]).exits_with_error().complains_of("more than 32768 fields");
+    let members: String = (0..40_000).map(|id| format!("\"{id}\":1,")).collect();
     folder.write("wide.jsonl", format!("{{{members}\"id\":2}}\n"));
     folder.run(&["build", "wide.jsonl", "-o", "t.ogive"]).exits_with_error().complains_of("members of different names");
+}
+
+#[test]
+fn dumps_of_psql_keep_their_rows_and_nulls() {
+    let folder = Folder::new();
+    folder.write("copy.csv", "1\t2.50\tline\\nbreak\n2\t\\N\t\\N\n");
+    let built = folder.build("copy.csv", "t.ogive", &["--no-header"]);
+    assert!(built.stderr.contains("read as TSV with escapes"), "{}", built.stderr);
+    folder.run(&["get", "t.ogive", "2"]).exits_with(0).prints("\t\n");
+    folder.write("bare.csv", "6114.30,2025-01-01\n7.10,2025-01-02\n");
+    let told = folder.build("bare.csv", "u.ogive", &[]);
+    assert!(told.stderr.contains("although one is '6114.30'; --no-header reads it as a row"), "{}", told.stderr);
+    folder.write("keys.csv", "id,n\n1,2\n,3\n");
+    let joined = folder.run(&["join", "keys.csv", "keys.csv", "--on", "id", "-o", "-"]);
+    joined.exits_with(0).complains_of("an empty key in record 2, which equals other empty keys");
+    folder.run(&["join", "keys.csv", "keys.csv", "--on", "id", "-o", "j.csv.gz"]).exits_with_error();
+    assert!(!folder.path("j.csv.gz").exists());
 }
