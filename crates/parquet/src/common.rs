@@ -50,8 +50,8 @@ fn fields(one: &Fields, other: &Fields) -> Option<Fields> {
     one.iter().zip(other).map(field).collect::<Option<Vec<_>>>().map(Fields::from)
 }
 
-/// The type that has the values of both, as [`common`] has it, or a wider one of numbers, dates or times. A key has
-/// none of these: what files state of the values of its pages is in their own types.
+/// The type that has the values of both: one of those that Parquet stores alike, or a wider one of numbers, dates or
+/// times. A key has none of the wider ones: what files state of the values of its pages is in their own types.
 #[must_use]
 pub fn wider(one: &DataType, other: &DataType) -> Option<DataType> {
     use DataType::{Date32, Date64, Decimal128, Float32, Float64, Time32, Time64, Timestamp};

@@ -114,7 +114,8 @@ impl PinnedTypes {
     }
 
     /// Atomically sets the value of a key to `new` (`None` removes it) if its value is `expected` (`None` if it is
-    /// absent), both in bytes of these types. Values are [compared](ValueType::comparable) as these types have them.
+    /// absent), both in bytes of these types. Values are [compared](crate::types::ValueType::comparable) as these types
+    /// have them.
     ///
     /// # Errors
     /// As [`Keyspace::compare_and_swap`] and [`Self::check`]; `Cause::Input` if `expected`, or the current
