@@ -1,11 +1,12 @@
 //! Crash tests of stores on an object store. Goal: a writer may die at any request of an opening, a commit, a flush, a
-//! compaction, an adoption of a table, a collection of values, or a removal of old files. Method: one run is repeated,
-//! and its client dies at each of its requests in turn; that request is lost, is done without an answer, or arrives
-//! after the next opening.
+//! compaction, an adoption of a table, an alteration of a type, a collection of values, or a removal of old files. Method:
+//! one run is repeated, and its client dies at each of its requests in turn; that request is lost, is done without an
+//! answer, or arrives after the next opening.
 
 use crate::support::{Records, STUB, client, leaks, put_part, records, small};
 use ogive::io::{Storage, seed_random, set_unix_time_s};
 use ogive::lsm::Db;
+use ogive::types::{Alteration, KeyType, RecordType};
 use ogive::{Cause, Error};
 use ogive_testkit::{Mishap, ObjectClient, Random, SimulatedObjects};
 use std::sync::Arc;
@@ -124,4 +125,75 @@ fn a_writer_may_die_at_any_request() {
         at += 1;
     }
     assert!(at > 40, "only {at} requests");
+}
+
+/// The type of the values of a keyspace before an alteration and after it.
+const FORMS: [&str; 2] = ["{t: text, n: u8}", "{t: text?, n: i32}"];
+
+/// Writes rows before and after an alteration; returns whether it was acknowledged, and the keys of such rows.
+fn alter(storage: &Arc<dyn Storage>, (is_altered, keys): &mut (bool, Vec<u8>)) -> ogive::Result<()> {
+    let db = Db::open(Arc::clone(storage), &small())?;
+    let keyspace = db.keyspace("k")?;
+    drop(keyspace.declare(&RecordType::new(KeyType::U8, FORMS[0].parse()?))?);
+    for key in 0..6 {
+        keyspace.insert([key], keyspace.record_type().values.parse(&row(key))?)?;
+        keys.push(key);
+        match key {
+            1 | 4 => db.flush()?,
+            2 => {
+                keyspace.alter(&Alteration::new().widen("n", KeyType::I32).allow_null("t"))?;
+                *is_altered = true;
+            }
+            _ => {}
+        }
+    }
+    db.compact()?;
+    db.close()
+}
+
+/// A row as text; every second value is separated from its key.
+fn row(key: u8) -> String {
+    format!("{},{key}", "x".repeat(if key.is_multiple_of(2) { 100 } else { 3 }))
+}
+
+#[test]
+fn a_writer_may_die_while_it_alters_a_type() {
+    let mut found = [0; 2];
+    for (mishap, is_late) in
+        [(None, false), (Some(Mishap::AnswerLost), false), (Some(Mishap::Late), false), (Some(Mishap::Late), true)]
+    {
+        let mut at = 0;
+        loop {
+            seed_random(Some(3));
+            let server = SimulatedObjects::new();
+            let mortal: ObjectClient = server.client();
+            mortal.die_at(at, mishap);
+            let mut acknowledged = (false, Vec::new());
+            let outcome = alter(&(Arc::new(mortal.clone()) as Arc<dyn Storage>), &mut acknowledged);
+            let died = outcome.is_err() || mortal.is_dead();
+            if !is_late {
+                while server.deliver(&mut Random::new(1)) {}
+            }
+            let db = Db::open(client(&server), &small()).unwrap();
+            while server.deliver(&mut Random::new(1)) {}
+            let place = format!("died at request {at} ({mishap:?})");
+            let keyspace = db.keyspace("k").unwrap();
+            let types = keyspace.record_type();
+            let form = FORMS.iter().position(|form| *form == types.values.to_string());
+            let (is_altered, keys) = acknowledged;
+            assert!(form == Some(1) || form == Some(0) && !is_altered || keys.is_empty(), "{place}: {types:?}");
+            found[form.unwrap_or(0)] += 1;
+            for key in keys {
+                let value = keyspace.get([key]).unwrap().unwrap_or_else(|| panic!("{place}: {key} is gone"));
+                assert_eq!(types.values.display(&value).to_string(), row(key), "{place}");
+            }
+            if !died {
+                break;
+            }
+            at += 1;
+        }
+        assert!(at > 20, "only {at} requests");
+    }
+    seed_random(None);
+    assert!(found.iter().all(|&states| states > 20), "{found:?}");
 }
