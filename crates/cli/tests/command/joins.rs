@@ -297,6 +297,17 @@ fn an_explanation_shows_the_choice_the_alternatives_and_what_it_took() {
     let piped = join(&folder, &["colours.ogive", "prices.ogive", "-o", "-", "--explain"]).exits_with(0);
     assert_eq!(sorted(&piped), INNER);
     assert!(piped.stderr.contains("chosen:"), "{}", piped.stderr);
+    // Reads of text, and of what was sorted on the disk, count as those of tables.
+    let rows: String = (0..200_000_u32).map(|row| format!("{},text {row}\n", row.reverse_bits())).collect();
+    folder.write("long.csv", format!("key,text\n{rows}"));
+    for (memory, most) in [("64MiB", 2), ("8MiB", 8)] {
+        let flags = ["--method", "merge", "--memory", memory, "--explain", "--json"];
+        let lines = join(&folder, &[&["long.csv", "long.csv", "--on", "key", "-o", "b.csv", "--force"], &flags[..]].concat());
+        let lines = lines.exits_with(0).json_lines();
+        let (read, text) = (lines[0]["actual"]["bytes_read"].as_u64().unwrap(), 2 * rows.len() as u64);
+        let least = if most == 2 { text } else { text + rows.len() as u64 };
+        assert!((least..most * text).contains(&read), "{memory}: {read} of {text}");
+    }
 }
 
 #[test]

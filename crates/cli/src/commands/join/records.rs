@@ -133,6 +133,10 @@ impl RecordReader for Records {
             }
         }
     }
+
+    fn read_bytes(&self) -> u64 {
+        self.input.as_ref().map_or(0, |input| input.position_bytes())
+    }
 }
 
 /// What the first records say of all.

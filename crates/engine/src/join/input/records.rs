@@ -245,6 +245,11 @@ pub trait RecordReader: Send {
     /// # Errors
     /// Those of the records; they end the join.
     fn next(&mut self) -> Result<Option<(&[u8], &[u8])>>;
+
+    /// The bytes that were read for the records so far, such as those of text. By default none are counted.
+    fn read_bytes(&self) -> u64 {
+        0
+    }
 }
 
 /// The records of an iterator.
@@ -326,6 +331,7 @@ impl Relation for CallerRelation {
         let capacity = (memory.bytes() as usize / 4).min(CHUNK_BYTES_MAX);
         Ok(Box::new(CallerScan {
             records: (self.records)(),
+            counted_bytes: 0,
             chunk: RowChunk::new(self.facts.key_bytes, self.facts.value_bytes, capacity),
             capacity,
             facts: self.facts.clone(),
@@ -338,6 +344,8 @@ impl Relation for CallerRelation {
 
 struct CallerScan {
     records: Box<dyn RecordReader>,
+    /// The bytes that were read for the chunks before.
+    counted_bytes: u64,
     chunk: RowChunk,
     capacity: usize,
     facts: RelationFacts,
@@ -369,6 +377,11 @@ impl RowStream for CallerScan {
             if self.range.holds(key) {
                 self.chunk.push(key, value);
             }
+        }
+        let read_bytes = self.records.read_bytes();
+        if read_bytes > self.counted_bytes {
+            self.task.count_reads(1, read_bytes - self.counted_bytes);
+            self.counted_bytes = read_bytes;
         }
         Ok(!self.chunk.is_empty())
     }

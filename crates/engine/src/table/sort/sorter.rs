@@ -206,7 +206,7 @@ impl Sorter {
     /// As there.
     pub fn finish_observed(mut self, progress: &mut dyn FnMut(u64, u64)) -> Result<Sorted> {
         self.check_usable()?;
-        let mut merged_bytes = 0;
+        let (mut merged_bytes, mut read_bytes) = (0, 0);
         let source = if self.runs.is_empty() {
             self.buffer.sort();
             SortedSource::Memory { buffer: self.buffer, next: 0 }
@@ -220,11 +220,11 @@ impl Sorter {
                     progress(merged_bytes, total_bytes);
                 })?;
             }
-            let read_bytes = self.limits.read_bytes(&self.sizes());
+            read_bytes = self.limits.read_bytes(&self.sizes());
             SortedSource::Runs(RunMerge::open(std::mem::take(&mut self.runs), read_bytes)?)
         };
         let total_bytes = merged_bytes + self.record_bytes;
-        Ok(Sorted { source, records: self.records, merged_bytes, total_bytes, failed: false })
+        Ok(Sorted { source, records: self.records, merged_bytes, total_bytes, read_bytes, failed: false })
     }
 
     fn sizes(&self) -> Vec<RunSize> {
@@ -325,6 +325,8 @@ pub struct Sorted {
     /// Bytes merged by now, and in all.
     merged_bytes: u64,
     total_bytes: u64,
+    /// Bytes of a read of a run; 0 if there are none.
+    read_bytes: usize,
     failed: bool,
 }
 
@@ -339,6 +341,14 @@ impl Sorted {
     #[must_use]
     pub fn progress(&self) -> (u64, u64) {
         (self.merged_bytes, self.total_bytes)
+    }
+
+    /// The reads of runs by all merges, and their bytes, of records alone.
+    pub(crate) fn reads(&self) -> (u64, u64) {
+        match self.read_bytes {
+            0 => (0, 0),
+            read_bytes => (self.total_bytes.div_ceil(read_bytes as u64), self.total_bytes),
+        }
     }
 
     /// Key and value of the next record, without copying.

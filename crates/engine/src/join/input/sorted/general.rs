@@ -45,6 +45,8 @@ pub(crate) struct SortedChunks {
 impl SortedChunks {
     /// Chunks of about `chunk_bytes`, which take twice that at most. `name` is that of the run files.
     pub(crate) fn new(sorted: Sorted, name: SpillName, facts: &RelationFacts, chunk_bytes: usize) -> Self {
+        let (reads, bytes) = sorted.reads();
+        name.count_reads(reads, bytes);
         let chunk = RowChunk::new(facts.key_bytes, facts.value_bytes, 2 * chunk_bytes);
         Self { sorted, _name: name, chunk, chunk_bytes }
     }

@@ -143,6 +143,11 @@ impl SpillName {
     pub fn as_str(&self) -> &str {
         &self.name
     }
+
+    /// Counts reads of files of this name that [`TemporaryFile::read`] does not make.
+    pub(crate) fn count_reads(&self, requests: u64, bytes: u64) {
+        self.spill.task.count_reads(requests, bytes);
+    }
 }
 
 /// Reads and writes count as those of the join, and end with it.
@@ -165,10 +170,9 @@ impl TemporaryFile for SpillName {
     }
 
     fn read<R>(&self, requests: u64, bytes: u64, read: impl FnOnce() -> Result<R>) -> Result<R> {
-        let task = &self.spill.task;
-        task.check()?;
-        task.count_reads(requests, bytes);
-        task.timed(TimedPhase::Reading, read)
+        self.spill.task.check()?;
+        self.count_reads(requests, bytes);
+        self.spill.task.timed(TimedPhase::Reading, read)
     }
 }
 
