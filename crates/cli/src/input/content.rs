@@ -197,7 +197,7 @@ fn foreign(head: &[u8], last: &[u8]) -> Option<ForeignFormat> {
 }
 
 /// Whether bytes are text, as far as it goes: neither NULs, nor control characters other than those of lines.
-fn is_text(head: &[u8]) -> bool {
+pub(super) fn is_text(head: &[u8]) -> bool {
     !head.iter().any(|byte| byte.is_ascii_control() && !matches!(byte, b'\t' | b'\r' | b'\n'))
 }
 

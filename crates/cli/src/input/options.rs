@@ -146,29 +146,47 @@ pub(crate) struct InputOptions {
 
     /// What was found of the input.
     #[arg(skip)]
-    pub(crate) finds: Box<Finds>,
+    pub(crate) finds: Arc<Finds>,
 }
 
-/// What an input was found to be.
-#[derive(Clone, Debug, Default)]
+/// What an input was found to be. Each look at it is kept: behind a URL it takes requests.
+#[derive(Debug, Default)]
 pub(crate) struct Finds {
     recognised: OnceLock<Arc<Recognised>>,
+    /// Whether it is a folder, and not a store.
+    is_folder: OnceLock<bool>,
     /// The files that it has, if it is a folder.
     #[cfg(feature = "parquet")]
     folder: OnceLock<Arc<Folder>>,
+    /// Set if it is known to be no file of Ogive.
+    is_foreign: OnceLock<()>,
+    /// The names of the columns of a file of a folder.
+    #[cfg(feature = "parquet")]
+    pub(super) names: OnceLock<Vec<String>>,
     /// Whether it is a file of a folder that is read as one input.
     pub(super) is_part: bool,
+}
+
+impl Finds {
+    /// What is known of a file of a folder once it was recognised.
+    #[cfg(feature = "parquet")]
+    pub(super) fn of_part(recognised: Recognised) -> Self {
+        Self { recognised: OnceLock::from(Arc::new(recognised)), is_part: true, ..Self::default() }
+    }
 }
 
 impl InputOptions {
     /// The format, as given, by the content of the file, or by its name.
     pub(crate) fn format(&self) -> Format {
+        if let Some(format) = self.format {
+            return format;
+        }
         #[cfg(feature = "parquet")]
         // What fails fails where the records are read.
-        if let (None, Ok(Some(folder))) = (self.format, self.folder()) {
+        if let Ok(Some(folder)) = self.folder() {
             return folder.format;
         }
-        self.format.unwrap_or_else(|| self.recognised().format)
+        self.recognised().format
     }
 
     /// Whether the first row has the names of the columns, if it is separated text.
@@ -183,20 +201,23 @@ impl InputOptions {
 
     /// Whether the input is text of Hive, or a folder of it.
     pub(super) fn is_hive(&self) -> bool {
+        if self.format.is_some() {
+            return false;
+        }
         #[cfg(feature = "parquet")]
-        if let (None, Ok(Some(folder))) = (self.format, self.folder()) {
+        if let Ok(Some(folder)) = self.folder() {
             return folder.is_hive;
         }
-        self.format.is_none() && self.recognised().is_hive
+        self.recognised().is_hive
     }
 
     /// Whether the input is a folder, and not a store.
     pub(crate) fn is_folder(&self) -> bool {
         let path = self.source();
-        match is_url(path) {
+        *self.finds.is_folder.get_or_init(|| match is_url(path) {
             true => path.as_os_str().as_encoded_bytes().ends_with(b"/") && !is_folder(path).unwrap_or(true),
             false => path.is_dir() && !may_be_store(path),
-        }
+        })
     }
 
     /// The files of the input, if it is a folder.
@@ -215,10 +236,9 @@ impl InputOptions {
         Ok(Some(Arc::clone(self.finds.folder.get_or_init(|| found))))
     }
 
-    /// The options of a file of the folder.
+    /// The options of a file of the folder, of which this is known.
     #[cfg(feature = "parquet")]
-    pub(super) fn of_part(&self, path: PathBuf) -> Self {
-        let finds = Box::new(Finds { is_part: true, ..Finds::default() });
+    pub(super) fn of_part(&self, path: PathBuf, finds: Arc<Finds>) -> Self {
         let keys_only = self.keys_only || self.payload.is_some();
         Self { path, finds, keys_only, payload: None, spool: None, pipe: None, ..self.clone() }
     }
@@ -278,7 +298,8 @@ impl InputOptions {
 
     /// As [`Self::refuse_table`], with advice what to do with a table.
     pub(crate) fn refuse_table_but(&self, advice: &str) -> Result<()> {
-        if self.format.is_some() || !(self.path.is_file() || is_url(&self.path)) || self.is_folder() {
+        let is_known = self.format.is_some() || self.finds.is_foreign.get().is_some();
+        if is_known || !(self.path.is_file() || is_url(&self.path)) || self.is_folder() {
             return Ok(());
         }
         match Table::open(&self.path, &TableOptions::default()) {
@@ -291,7 +312,11 @@ impl InputOptions {
                 let path = shown(&self.path);
                 Err(Failure::refused(format!("{path} is an Ogive table, not an input file"), advice))
             }
-            Err(_) => self.refuse_damaged(),
+            Err(_) => {
+                self.refuse_damaged()?;
+                _ = self.finds.is_foreign.set(());
+                Ok(())
+            }
         }
     }
 
@@ -400,7 +425,7 @@ impl InputOptions {
     fn kept(&self) -> Result<Self> {
         let refused = |source| InputError::Io { path: self.path.clone(), source };
         let pipe = Some(Arc::new(KeptPipe::open(self.source()).map_err(refused)?));
-        Ok(Self { pipe, finds: Box::default(), ..self.clone() })
+        Ok(Self { pipe, finds: Arc::default(), ..self.clone() })
     }
 
     /// The input with a copy of it.
@@ -439,7 +464,7 @@ impl InputOptions {
             })?;
         }
         interrupt.check()?;
-        Ok((Self { spool: Some(spool.into()), pipe: None, finds: Box::default(), ..self.clone() }, Some(scratch)))
+        Ok((Self { spool: Some(spool.into()), pipe: None, finds: Arc::default(), ..self.clone() }, Some(scratch)))
     }
 
     /// The input, to be read once: what is read of a pipe to find its format and its types is kept until then. Files of

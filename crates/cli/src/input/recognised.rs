@@ -1,7 +1,7 @@
 //! The format of an input, its compression and the delimiter of its fields: as given, by its content, or by its name.
 
 use super::content::{
-    Content, ForeignFormat, HEAD_BYTES, HIVE_DELIMITER, delimiter_of_header, has_decimal_commas, has_in_header,
+    Content, ForeignFormat, HEAD_BYTES, HIVE_DELIMITER, delimiter_of_header, has_decimal_commas, has_in_header, is_text,
 };
 use super::format::Format;
 use crate::output::note;
@@ -41,6 +41,10 @@ pub(crate) struct Recognised {
     /// Whether it is text of Hive: without a header, and with `\N` for nulls.
     pub(super) is_hive: bool,
     pub(super) compression: Option<Compression>,
+    /// Whether it was read and has nothing.
+    pub(super) is_empty: bool,
+    /// Whether its first bytes are text.
+    pub(super) is_text: bool,
     /// Whether it may be separated values or lines of text.
     pub(super) is_unclear: bool,
     /// What it is, if it is no input.
@@ -53,11 +57,27 @@ pub(crate) struct Recognised {
 impl Recognised {
     /// What an input is. What cannot be read fails where its records are read.
     pub(super) fn of(input: UnknownInput<'_>) -> Self {
-        let UnknownInput { path, source, format, pipe } = input;
+        let UnknownInput { source, format, pipe, .. } = input;
         let head = match pipe {
-            Some(pipe) => Head::of_pipe(DecodedInput::new(Box::new(pipe.reader()), None, Decoding::Text), format),
-            None => Head::of(source).unwrap_or_default(),
+            Some(pipe) => Ok(Head::of_pipe(DecodedInput::new(Box::new(pipe.reader()), None, Decoding::Text), format)),
+            None => Head::of(source),
         };
+        Self::by_head(input, &head)
+    }
+
+    /// What a file of a folder is, and as what it is read if a format is given, by one look at it.
+    #[cfg(feature = "parquet")]
+    pub(super) fn of_part(path: &Path, given: Option<Format>) -> (Self, Option<Self>) {
+        let (head, unknown) = (Head::of(path), UnknownInput { path, source: path, format: None, pipe: None });
+        let as_given = given.map(|_| Self::by_head(UnknownInput { format: given, ..unknown }, &head));
+        (Self::by_head(unknown, &head), as_given)
+    }
+
+    fn by_head(input: UnknownInput<'_>, head: &io::Result<Head>) -> Self {
+        let UnknownInput { path, source, format, .. } = input;
+        let is_empty = head.as_ref().is_ok_and(|head| head.bytes.is_empty());
+        let unread = Head::default();
+        let head = head.as_ref().unwrap_or(&unread);
         let name = inner_name(path);
         let by_name = by_name(&name);
         let mut found = Self {
@@ -67,6 +87,8 @@ impl Recognised {
             is_hive: false,
             is_unclear: false,
             compression: head.compression,
+            is_empty,
+            is_text: is_text(&head.bytes),
             foreign: None,
             inferred: None,
             is_told: AtomicBool::new(false),
