@@ -224,9 +224,7 @@ impl UrlInput {
             self.ahead.push_back(self.file.start_reads(&[range])?);
             self.next += bytes;
         }
-        if crate::interrupt::is_asked_anywhere() {
-            return Err(Error::interrupted());
-        }
+        crate::interrupt::check_anywhere()?;
         if let Some(first) = self.ahead.pop_front() {
             (self.piece, self.taken) = (first.wait()?.pop().unwrap_or_default(), 0);
         }

@@ -5,6 +5,7 @@ use super::format::Format;
 use super::options::Finds;
 use super::recognised::Recognised;
 use crate::failure::{Failure, Result};
+use crate::interrupt;
 use crate::output::{note, warn_once};
 use crate::reading::standard_input::shown;
 use crate::urls::is_url;
@@ -55,8 +56,12 @@ impl Folder {
     pub(super) fn of(root: &Path, given: Option<Format>, ignores_log: bool) -> Result<Self> {
         let found = FolderFiles::of(root, ignores_log)?;
         found.warnings().iter().for_each(|warning| warn_once(warning));
-        let parts = found.paths().iter().map(|path| kind_of(&path_of(root, path), given));
-        let (kinds, recognised): (Vec<PartKind>, Vec<Recognised>) = parts.unzip();
+        let parts = found.paths().iter().map(|path| {
+            interrupt::check_anywhere()?;
+            Ok(kind_of(&path_of(root, path), given))
+        });
+        let (kinds, recognised): (Vec<PartKind>, Vec<Recognised>) =
+            parts.collect::<Result<Vec<_>>>()?.into_iter().unzip();
         let mut formats: Vec<(Format, &String)> = Vec::new();
         for (kind, path) in kinds.iter().zip(found.paths()) {
             match kind {

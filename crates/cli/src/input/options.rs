@@ -10,7 +10,7 @@ use super::format::Format;
 use super::known::{ColumnType, KnownColumns};
 use super::recognised::{Recognised, UnknownInput, extension};
 use crate::failure::{Failure, Result};
-use crate::interrupt::Interrupt;
+use crate::interrupt::{self, Interrupt};
 use crate::places::{is_folder, may_be_store};
 use crate::reading::decoded::{DecodedInput, Decoding};
 use crate::reading::kept_pipe::KeptPipe;
@@ -260,6 +260,8 @@ impl InputOptions {
     /// [`Failure::Refused`], unless `--format` is given.
     pub(super) fn refuse_foreign(&self) -> Result<()> {
         let recognised = self.recognised();
+        // What an interrupt kept from being read was not recognised.
+        interrupt::check_anywhere()?;
         match recognised.foreign {
             Some((what, advice)) => Err(self.refused_as(what, advice)),
             None if recognised.is_unclear && self.format.is_none() => Err(Failure::refused(

@@ -5,6 +5,7 @@
 //! not depend on the ratio of compression.
 
 use super::pipe::InputFile;
+use crate::interrupt;
 use flate2::bufread::MultiGzDecoder;
 use std::fmt;
 use std::io::{self, BufReader, Chain, Cursor, ErrorKind, Read};
@@ -168,6 +169,8 @@ impl DecodedInput {
 
 impl Read for DecodedInput {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        // Little of a compressed input may become much.
+        interrupt::check_reading()?;
         let mut reader = match std::mem::replace(&mut self.stage, Stage::Ended) {
             Stage::Unread(raw) => self.start(raw).map_err(|error| self.explain(error))?,
             Stage::Reading(reader) => reader,

@@ -195,10 +195,7 @@ impl Read for Pipe {
             match self.pieces()?.recv_timeout(LOOK_EVERY) {
                 Ok(piece) => self.piece = io::Cursor::new(piece?),
                 Err(RecvTimeoutError::Disconnected) => return Ok(0),
-                Err(RecvTimeoutError::Timeout) if interrupt::is_asked_anywhere() => {
-                    return Err(io::Error::other(ogive::Error::interrupted()));
-                }
-                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Timeout) => interrupt::check_reading()?,
             }
         }
     }
@@ -206,6 +203,7 @@ impl Read for Pipe {
 
 impl Read for InputFile {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        interrupt::check_reading()?;
         match self {
             Self::Regular(file, state) => {
                 let read = file.read(buffer)?;
