@@ -141,7 +141,7 @@ pub(super) fn path_of(root: &Path, path: &str) -> PathBuf {
     }
 }
 
-/// What a file is, by its content, or by its name where that says enough, and how it is read, perhaps in a given format.
+/// What a file is, by its content, or by its name where that says enough, and how it is read, perhaps as given.
 fn kind_of(path: &Path, given: Option<Format>) -> (PartKind, Recognised) {
     let (recognised, as_given) = Recognised::of_part(path, given);
     // Text is never taken for a file of Ogive.

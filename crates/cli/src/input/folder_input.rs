@@ -120,7 +120,7 @@ fn names_of(file: &InputOptions, sample: TypeSample) -> Result<Vec<String>> {
     }
     let names = match file.format() {
         Format::Parquet => super::parquet::names(file)?,
-        Format::Jsonl => match file.json_names(sample) {
+        Format::Jsonl => match file.refuse_layout().and_then(|()| file.json_names(sample)) {
             Err(Failure::Input(InputError::Empty { .. })) => return Ok(Vec::new()),
             names => return Ok(file.unique(&names?)),
         },
@@ -312,7 +312,7 @@ impl FolderInput {
         Ok(true)
     }
 
-    /// The schema of the next file, whose columns have these names: they are where it has them, or what its path states.
+    /// The schema of the next file, whose columns have these names: they are where it has them, or as its path states.
     fn schema_of(&self, own: &[String]) -> Schema {
         let stated = FolderFiles::stated_in(&self.folder.paths[self.next]);
         let mut schema = self.schema.clone();

@@ -192,6 +192,7 @@ impl InputOptions {
             has_header: self.has_header(),
             record_limit_bytes: self.row_limit.0,
             null: self.null_text(),
+            takes_stated_delimiter: self.delimiter.is_none(),
         };
         Ok(Box::new(CsvRows::open(self.file()?, &self.path, layout)?))
     }

@@ -7,6 +7,7 @@ use super::content::HIVE_NULL;
 #[cfg(feature = "parquet")]
 use super::folder::Folder;
 use super::format::Format;
+use super::json_layout::JsonLayout;
 use super::known::{ColumnType, KnownColumns};
 use super::recognised::{Recognised, UnknownInput, extension};
 use crate::failure::{Failure, Result};
@@ -273,11 +274,29 @@ impl InputOptions {
                  --left-format or --right-format)",
             )),
             None => {
+                self.refuse_layout()?;
                 if self.delimiter.is_none() {
                     recognised.tell(&self.path, self.has_header());
                 }
                 Ok(())
             }
+        }
+    }
+
+    /// Refuses JSON whose lines are no rows.
+    ///
+    /// # Errors
+    /// [`Failure::Refused`], unless `--format` is given.
+    pub(super) fn refuse_layout(&self) -> Result<()> {
+        match self.recognised().json_layout.as_ref().filter(|_| self.format.is_none()).map(JsonLayout::told) {
+            None => Ok(()),
+            Some((what, advice)) => Err(Failure::refused(
+                format!("{} {what}", shown(&self.path)),
+                format!(
+                    "{advice}; if each line is an object of its own, use --format jsonl (in a join, --left-format or \
+                     --right-format)"
+                ),
+            )),
         }
     }
 
@@ -489,11 +508,14 @@ impl InputOptions {
     /// # Errors
     /// Those of the system.
     pub(super) fn file(&self) -> Result<DecodedInput, InputError> {
-        if let Some(pipe) = &self.pipe {
-            return Ok(DecodedInput::new(Box::new(pipe.reader()), None, Decoding::Text));
-        }
-        let opened = DecodedInput::open(self.source(), Decoding::Text);
-        opened.map_err(|source| InputError::Io { path: self.path.clone(), source })
+        let refused = |source| InputError::Io { path: self.path.clone(), source };
+        let input = match &self.pipe {
+            Some(pipe) => DecodedInput::new(Box::new(pipe.reader()), None, Decoding::Text),
+            None => DecodedInput::open(self.source(), Decoding::Text).map_err(refused)?,
+        };
+        // Text with bytes of zero needs a format, or a name.
+        let is_checked = self.format.is_none() && !self.recognised().is_named;
+        Ok(if is_checked { input.without_zeros() } else { input })
     }
 
     /// Refuses options that do not apply to the format.
