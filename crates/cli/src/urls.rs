@@ -212,6 +212,11 @@ impl UrlInput {
         Ok(head)
     }
 
+    /// The time of its last change, as [`ReadableFile::modified_ns`] gives it.
+    pub(crate) fn modified_ns(&self) -> Option<u64> {
+        self.file.modified_ns()
+    }
+
     /// The length in bytes.
     pub(crate) fn length_bytes(&self) -> u64 {
         self.file.len()

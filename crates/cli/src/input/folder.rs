@@ -6,7 +6,7 @@ use super::options::Finds;
 use super::recognised::Recognised;
 use crate::failure::{Failure, Result};
 use crate::interrupt;
-use crate::output::{note, warn_once};
+use crate::output::{note, note_once, warn_once};
 use crate::reading::standard_input::shown;
 use crate::urls::is_url;
 use crate::values::size::counted;
@@ -92,6 +92,8 @@ impl Folder {
             if is_read(kind) {
                 paths.push(path.clone());
                 finds.push(Arc::new(Finds::of_part(recognised)));
+            } else if is_dangling(&path_of(root, path)) {
+                left_out.push(format!("{path} (a link that leads nowhere)"));
             } else {
                 left_out.push(path.clone());
             }
@@ -102,6 +104,26 @@ impl Folder {
         let is_hive = given.is_none() && kinds.iter().any(|kind| matches!(kind, PartKind::Of(_, true)));
         let (is_inferred, is_told) = (given.is_none(), AtomicBool::new(false));
         Ok(Self { found, format, is_hive, is_inferred, paths, finds, left_out, is_told })
+    }
+
+    /// What it has, in words.
+    pub(super) fn described(&self) -> String {
+        format!("{}, {}", self.format.name(), counted(self.paths.len() as u64, "file"))
+    }
+
+    /// Tells of columns that the path of the folder itself states, which its files do not have.
+    pub(super) fn tell_above(&self, root: &Path, names: &[String]) {
+        let parts: Vec<&str> = root.to_str().unwrap_or_default().trim_end_matches('/').split('/').collect();
+        let above = parts.iter().rposition(|part| !part.contains('=')).map_or(0, |last| last + 1);
+        let stated = FolderFiles::stated_in(&format!("{}/", parts[above..].join("/")));
+        let is_absent = |name: &&str| names.iter().all(|own| own != name);
+        let absent: Vec<&str> = stated.iter().map(|(name, _)| name.as_str()).filter(is_absent).collect();
+        if absent.is_empty() {
+            return;
+        }
+        let parent = if above == 0 { ".".to_owned() } else { parts[..above].join("/") };
+        let (shown, absent) = (shown(root), absent.join(", "));
+        note_once(format!("note: {shown} states {absent}, which is no column of its files; {parent} as input has it"));
     }
 
     /// Tells the format and what is left out, once.
@@ -141,13 +163,21 @@ pub(super) fn path_of(root: &Path, path: &str) -> PathBuf {
     }
 }
 
+/// Whether a path is a symbolic link that leads nowhere.
+fn is_dangling(path: &Path) -> bool {
+    let is_link = || std::fs::symlink_metadata(path).is_ok_and(|found| found.is_symlink());
+    !is_url(path) && std::fs::metadata(path).is_err() && is_link()
+}
+
 /// What a file is, by its content, or by its name where that says enough, and how it is read, perhaps as given.
 fn kind_of(path: &Path, given: Option<Format>) -> (PartKind, Recognised) {
     let (recognised, as_given) = Recognised::of_part(path, given);
     // Text is never taken for a file of Ogive.
     let is_of_engine = || !recognised.is_text && matches!(FileFormat::at(path), Ok(Some(_)));
     let kind = match recognised.format {
-        _ if recognised.is_empty || recognised.foreign.is_some() || is_of_engine() => PartKind::None,
+        _ if is_dangling(path) || recognised.is_empty || recognised.foreign.is_some() || is_of_engine() => {
+            PartKind::None
+        }
         _ if recognised.is_unclear => PartKind::Of(Format::Csv, false),
         Format::Lines => PartKind::Text,
         format => PartKind::Of(format, recognised.is_hive),

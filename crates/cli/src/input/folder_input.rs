@@ -64,6 +64,9 @@ impl Folder {
         let of_files = Self::file_names(&files, sample)?;
         let mut names = united(&of_files);
         let stated = self.stated(options, &names)?;
+        if options.has_columns() {
+            self.tell_above(&options.path, &names);
+        }
         let file_columns = names.len();
         let mut options = options.clone();
         for (index, (name, key_type)) in stated.columns.iter().enumerate() {

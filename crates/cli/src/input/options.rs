@@ -12,17 +12,24 @@ use super::known::{ColumnType, KnownColumns};
 use super::recognised::{Recognised, UnknownInput, extension};
 use crate::failure::{Failure, Result};
 use crate::interrupt::{self, Interrupt};
+#[cfg(feature = "parquet")]
+use crate::places::is_inside;
 use crate::places::{is_folder, may_be_store};
 use crate::reading::decoded::{DecodedInput, Decoding};
 use crate::reading::kept_pipe::KeptPipe;
+use crate::reading::pipe::{FileState, changed};
 use crate::reading::standard_input::{STANDARD_INPUT, shown};
 use crate::urls::{is_url, path_argument};
 use crate::values::size::ByteSize;
 use clap::builder::{OsStringValueParser, TypedValueParser};
+#[cfg(feature = "parquet")]
+use clap::{Args, FromArgMatches};
 use ogive::io::ScratchFolder;
 use ogive::table::{Table, TableOptions};
 use ogive::{Cause, Error, FileFormat, KeyType};
 use ogive_text::{FieldForm, Quote, Separated, parse_quote};
+#[cfg(feature = "parquet")]
+use std::ffi::OsStr;
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, Read, Write};
@@ -159,6 +166,8 @@ pub(crate) struct Finds {
     /// The files that it has, if it is a folder.
     #[cfg(feature = "parquet")]
     folder: OnceLock<Arc<Folder>>,
+    /// What shows that it was changed after it was opened first.
+    state: OnceLock<FileState>,
     /// Set if it is known to be no file of Ogive.
     is_foreign: OnceLock<()>,
     /// The names of the columns of a file of a folder.
@@ -177,6 +186,18 @@ impl Finds {
 }
 
 impl InputOptions {
+    /// The input at a path, without any option.
+    ///
+    /// # Errors
+    /// [`Failure::Usage`] for what is no path.
+    #[cfg(feature = "parquet")]
+    pub(crate) fn at(path: &Path) -> Result<Self> {
+        let words = [OsStr::new("ogive"), OsStr::new("--"), path.as_os_str()];
+        let parsed = Self::augment_args(clap::Command::new("ogive")).try_get_matches_from(words);
+        let options = parsed.and_then(|matches| Self::from_arg_matches(&matches));
+        options.map_err(|error| Failure::usage(error.to_string(), "give the path of a file or a folder"))
+    }
+
     /// The format, as given, by the content of the file, or by its name.
     pub(crate) fn format(&self) -> Format {
         if let Some(format) = self.format {
@@ -390,6 +411,21 @@ impl InputOptions {
         }
     }
 
+    /// Refuses a file of the folder as the one of the rows that are left out: it would be read as an input.
+    ///
+    /// # Errors
+    /// [`Failure::Usage`].
+    #[cfg(feature = "parquet")]
+    pub(super) fn refuse_bad_rows_inside(&self) -> Result<()> {
+        match &self.skip_bad_rows {
+            Some(bad_rows) if is_inside(bad_rows.path(), &self.path) => Err(Failure::usage(
+                format!("{} is in {}, whose files are the input", bad_rows.path().display(), shown(&self.path)),
+                "name a file outside of it with --skip-bad-rows",
+            )),
+            _ => Ok(()),
+        }
+    }
+
     /// Adds the number of rows that were left out to a report, if that is asked for.
     pub(crate) fn tell_skipped(&self, report: &mut serde_json::Value) {
         if let Some(bad_rows) = &self.skip_bad_rows {
@@ -513,6 +549,12 @@ impl InputOptions {
             Some(pipe) => DecodedInput::new(Box::new(pipe.reader()), None, Decoding::Text),
             None => DecodedInput::open(self.source(), Decoding::Text).map_err(refused)?,
         };
+        // Types and places of columns are those of the file as it was.
+        if let Some(state) = input.state()
+            && *self.finds.state.get_or_init(|| state) != state
+        {
+            return Err(refused(changed()));
+        }
         // Text with bytes of zero needs a format, or a name.
         let is_checked = self.format.is_none() && !self.recognised().is_named;
         Ok(if is_checked { input.without_zeros() } else { input })

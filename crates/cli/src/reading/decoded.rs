@@ -4,7 +4,7 @@
 //! Nothing is read before the first read, so that an input that is only opened takes nothing from a pipe. Memory does
 //! not depend on the ratio of compression.
 
-use super::pipe::InputFile;
+use super::pipe::{FileState, InputFile};
 use crate::interrupt;
 use flate2::bufread::GzDecoder;
 use std::fmt;
@@ -68,6 +68,7 @@ pub(crate) struct DecodedInput {
     decoding: Decoding,
     compression: Option<Compression>,
     length_bytes: Option<u64>,
+    state: Option<FileState>,
     raw: Arc<RawReads>,
     /// Bytes that were decoded, if one of zero among them is an error.
     checked_bytes: Option<u64>,
@@ -107,15 +108,15 @@ impl DecodedInput {
     /// Those of the system.
     pub(crate) fn open(path: &Path, decoding: Decoding) -> io::Result<Self> {
         let file = InputFile::open(path)?;
-        let length_bytes = file.length_bytes()?;
-        Ok(Self::new(Box::new(file), length_bytes, decoding))
+        let (length_bytes, state) = (file.length_bytes()?, file.state());
+        Ok(Self { state, ..Self::new(Box::new(file), length_bytes, decoding) })
     }
 
     /// The bytes of a reader, decoded.
     pub(crate) fn new(reader: Box<dyn Read + Send>, length_bytes: Option<u64>, decoding: Decoding) -> Self {
         let raw = Arc::new(RawReads::default());
         let stage = Stage::Unread(Counted { reader, raw: Arc::clone(&raw) });
-        Self { stage, decoding, compression: None, length_bytes, raw, checked_bytes: None }
+        Self { stage, decoding, compression: None, length_bytes, state: None, raw, checked_bytes: None }
     }
 
     /// The same input, in which a byte of zero is an error: it was taken for text by its first bytes.
@@ -131,6 +132,11 @@ impl DecodedInput {
     /// The length of the input itself in bytes, if it has one.
     pub(crate) fn length_bytes(&self) -> Option<u64> {
         self.length_bytes
+    }
+
+    /// What shows that a file was changed since it was opened.
+    pub(crate) fn state(&self) -> Option<FileState> {
+        self.state
     }
 
     /// What is read of the input itself, which is what its length is compared with.
