@@ -151,6 +151,9 @@ fn options_come_from_the_url_or_the_command_line_and_http_is_read_only() {
     let got = bare(&["get", &http, "297"]);
     assert_eq!((got.code, got.stdout.trim()), (Some(0), "name 99"), "{got:?}");
     bare(&["get", &http, "298"]).complains_of(&["not found"]);
+    place.prints(&["db", "put", &url("options/store"), "a", "b"]);
+    let store = format!("{endpoint}/{BUCKET}/options/store");
+    bare(&["get", &store, "a"]).complains_of(&["nothing is listed by http", "s3://bucket/store"]);
     bare(&["build", "rows.csv", "-o", &format!("{endpoint}/{BUCKET}/new.ogive")]).complains_of(&["read only"]);
 }
 
