@@ -41,6 +41,11 @@ pub(crate) fn advice(error: &Error) -> Option<String> {
                 .into(),
         ),
         (Cause::Io(io::ErrorKind::IsADirectory), _) => Some(advice_on_folder(path)),
+        (Cause::Io(io::ErrorKind::NotFound), _) if places::is_http(path) => Some(
+            "a store is a folder, and nothing is listed by http: a store is read by the URL of its object store, such as \
+             s3://bucket/store, or from a copy; a table is a file"
+                .into(),
+        ),
         (Cause::Io(io::ErrorKind::NotFound), advice)
             // An error with words of its own says what to do.
             if (advice.is_some() || is_url(path)) && is_folder(path).unwrap_or(false) =>

@@ -2,6 +2,7 @@
 
 use crate::failure::{Failure, INTERRUPTED, Result};
 use signal_hook::consts::{SIGINT, SIGTERM};
+use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -9,9 +10,26 @@ use std::sync::{Arc, Mutex, PoisonError};
 static WATCHED: Mutex<Option<Arc<AtomicBool>>> = Mutex::new(None);
 
 /// Whether an interrupt has arrived since the process watches.
-pub(crate) fn is_asked_anywhere() -> bool {
+fn is_asked_anywhere() -> bool {
     let watched = WATCHED.lock().unwrap_or_else(PoisonError::into_inner);
     watched.as_ref().is_some_and(|asked| asked.load(Ordering::Relaxed))
+}
+
+/// Fails after an interrupt, where input is read: an input may be parsed, or waited for, much longer than its records
+/// take.
+///
+/// # Errors
+/// The error of the engine for an interrupt.
+pub(crate) fn check_anywhere() -> ogive::Result<()> {
+    if is_asked_anywhere() { Err(ogive::Error::interrupted()) } else { Ok(()) }
+}
+
+/// As [`check_anywhere`], with an error of the system, as reading has.
+///
+/// # Errors
+/// As there.
+pub(crate) fn check_reading() -> io::Result<()> {
+    check_anywhere().map_err(io::Error::other)
 }
 
 /// Makes a write beyond the limit of a file's size an error of that write, where the signal would end the process and

@@ -22,6 +22,19 @@ pub(crate) fn folder_of(file: &Path) -> &Path {
     file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
+/// Whether a file, which need not exist, is in a folder or below it.
+pub(crate) fn is_inside(file: &Path, folder: &Path) -> bool {
+    if is_url(folder) {
+        return folder.as_os_str().as_encoded_bytes().ends_with(b"/") && file.starts_with(folder);
+    }
+    let resolved = || match (file.canonicalize(), file.file_name()) {
+        (Ok(file), _) => Some(file),
+        (Err(_), Some(name)) => Some(folder_of(file).canonicalize().ok()?.join(name)),
+        (Err(_), None) => None,
+    };
+    folder.is_dir() && resolved().zip(folder.canonicalize().ok()).is_some_and(|(file, folder)| file.starts_with(folder))
+}
+
 /// Whether a path is a folder, or a URL behind which there is a store.
 pub(crate) fn is_folder(path: &Path) -> ogive::Result<bool> {
     if is_http(path) {

@@ -15,7 +15,7 @@
 
 use crate::commands::index::is_index;
 use crate::failure::{Failure, Result};
-use crate::places::may_be_store;
+use crate::places::{is_inside, may_be_store};
 use crate::system::is_same_file;
 use crate::urls::{self, is_url};
 use ogive::io::{LocalStorage, Profile, Storage, StorageWrapper};
@@ -89,6 +89,7 @@ pub(crate) fn claim(output: &Path, kind: OutputKind, inputs: &[&Path], force: Op
     }
     let place = OutputFile::of(output)?;
     place.refuse_inputs(inputs)?;
+    place.refuse_folders(inputs, kind)?;
     refuse_reserved(output)?;
     let Some(found) = metadata(&place.path) else { return place.in_folder() };
     if !found.is_file() {
@@ -138,6 +139,7 @@ fn claim_url(output: &Path, kind: OutputKind, inputs: &[&Path], force: Option<Fo
     let remote = Some(Arc::clone(&storage));
     let place = OutputFile { path, folder, name, remote, shown, is_taken, is_forced: false };
     place.refuse_inputs(inputs)?;
+    place.refuse_folders(inputs, kind)?;
     if !is_taken {
         return Ok(place);
     }
@@ -284,12 +286,8 @@ impl OutputFile {
                 false => Ok(()),
             };
         }
-        let is_inside = |input: &&&Path| {
-            let inside = |(file, folder): (PathBuf, PathBuf)| file.starts_with(folder);
-            let is_folder = input.is_dir() && !may_be_store(input);
-            is_folder && self.path.canonicalize().ok().zip(input.canonicalize().ok()).is_some_and(inside)
-        };
-        if let Some(folder) = inputs.iter().find(is_inside) {
+        let is_file_of = |input: &&&Path| self.path.exists() && is_inside(&self.path, input) && !may_be_store(input);
+        if let Some(folder) = inputs.iter().find(is_file_of) {
             let what = format!("a file of {}, an input of this command", folder.display());
             return Err(kept(&self.shown, &what, "choose a place outside of it"));
         }
@@ -303,6 +301,22 @@ impl OutputFile {
                 &format!("the same file as {}, an input of this command", input.display()),
                 "choose another name, then rename the file",
             )),
+        }
+    }
+
+    /// Refuses a new file in a folder that is an input, of which it would be a part the next time, unless it is a table,
+    /// which is left out there.
+    ///
+    /// # Errors
+    /// [`Failure::Refused`].
+    fn refuse_folders(&self, inputs: &[&Path], kind: OutputKind) -> Result<()> {
+        let is_part = |input: &&&Path| is_inside(&self.path, input) && (is_url(input) || !may_be_store(input));
+        match inputs.iter().find(is_part) {
+            Some(folder) if kind != OutputKind::Table => {
+                let what = format!("in {}, whose files are the input of this command", folder.display());
+                Err(kept(&self.shown, &what, "choose a place outside of it"))
+            }
+            _ => Ok(()),
         }
     }
 

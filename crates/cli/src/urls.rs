@@ -212,6 +212,11 @@ impl UrlInput {
         Ok(head)
     }
 
+    /// The time of its last change, as [`ReadableFile::modified_ns`] gives it.
+    pub(crate) fn modified_ns(&self) -> Option<u64> {
+        self.file.modified_ns()
+    }
+
     /// The length in bytes.
     pub(crate) fn length_bytes(&self) -> u64 {
         self.file.len()
@@ -224,9 +229,7 @@ impl UrlInput {
             self.ahead.push_back(self.file.start_reads(&[range])?);
             self.next += bytes;
         }
-        if crate::interrupt::is_asked_anywhere() {
-            return Err(Error::interrupted());
-        }
+        crate::interrupt::check_anywhere()?;
         if let Some(first) = self.ahead.pop_front() {
             (self.piece, self.taken) = (first.wait()?.pop().unwrap_or_default(), 0);
         }

@@ -139,7 +139,16 @@ impl PathFolder {
             match files.binary_search(&name) {
                 Ok(_) => found.push(path),
                 // What vanished meanwhile, or cannot be entered, is an error: a file of it would be missing silently.
-                Err(_) => Self::list_below(&folder.join(&name), &path, depth + 1, found)?,
+                Err(_) => Self::list_below(&folder.join(&name), &path, depth + 1, found).map_err(|error| {
+                    // Its path is lost.
+                    match name.contains(char::REPLACEMENT_CHARACTER) {
+                        true => {
+                            let detail = "its name is not text in UTF-8; rename it".to_owned();
+                            ParquetIndexError::NotIndexable { path: folder.join(&name), detail }
+                        }
+                        false => error,
+                    }
+                })?,
             }
         }
         Ok(())

@@ -8,7 +8,7 @@
 
 use crate::row_parser::{FieldKind, RowParser, State};
 pub use crate::separated::BYTE_ORDER_MARK;
-use crate::separated::{FieldForm, QUOTE, Separated};
+use crate::separated::{FieldForm, QUOTE, Separated, SeparatorLine};
 use ogive_terminal::counted;
 use std::io::{self, BufRead, BufReader, Chain, Cursor, Read};
 
@@ -123,12 +123,20 @@ pub struct Layout {
     pub record_limit_bytes: u64,
     /// The text of a field without quotes that is a null. A field without anything is empty text then.
     pub null: Option<Box<str>>,
+    /// Whether a first line such as `sep=;`, which is no row in quoted form, states the delimiter.
+    pub takes_stated_delimiter: bool,
 }
 
 impl Layout {
     /// Comma-separated values with names of the columns, and records of at most 256 MiB.
-    pub const CSV: Self =
-        Self { form: Separated::CSV, is_lenient: false, has_header: true, record_limit_bytes: 256 << 20, null: None };
+    pub const CSV: Self = Self {
+        form: Separated::CSV,
+        is_lenient: false,
+        has_header: true,
+        record_limit_bytes: 256 << 20,
+        null: None,
+        takes_stated_delimiter: true,
+    };
 }
 
 /// Reads the rows of a file of separated fields.
@@ -150,6 +158,20 @@ pub struct FieldReader<R> {
     has_quotes: bool,
     /// The names of columns that are not UTF-8.
     altered_names: Vec<(usize, String)>,
+    header_line: u64,
+}
+
+/// The line at the start of a file that states the delimiter, if it has one. Bytes are added to `start`, and no more
+/// than the line may have: the file may be a pipe, whose writer waits.
+fn separator_line(file: &mut impl Read, start: &mut Vec<u8>) -> io::Result<SeparatorLine> {
+    loop {
+        match SeparatorLine::of(start) {
+            SeparatorLine::Begun if file.by_ref().take(1).read_to_end(start)? > 0 => {}
+            // The file ends.
+            SeparatorLine::Begun => return Ok(SeparatorLine::No),
+            known => return Ok(known),
+        }
+    }
 }
 
 impl<R: Read> FieldReader<R> {
@@ -157,7 +179,7 @@ impl<R: Read> FieldReader<R> {
     ///
     /// # Errors
     /// [`TextError::Empty`] without any row; [`TextError`] for a bad one.
-    pub fn open(mut file: R, layout: Layout) -> Result<(Self, Vec<String>), TextError> {
+    pub fn open(mut file: R, mut layout: Layout) -> Result<(Self, Vec<String>), TextError> {
         let mut start = Vec::new();
         file.by_ref().take(BYTE_ORDER_MARK.len() as u64).read_to_end(&mut start)?;
         let mut position_bytes = 0;
@@ -165,9 +187,22 @@ impl<R: Read> FieldReader<R> {
             position_bytes = start.len() as u64;
             start.clear();
         }
+        let mut stated = SeparatorLine::No;
+        if layout.form.fields == FieldForm::Quoted {
+            stated = separator_line(&mut file, &mut start)?;
+        }
+        if let SeparatorLine::Line { delimiter, length } = stated {
+            position_bytes += length as u64;
+            start.drain(..length);
+            layout.form.delimiter = if layout.takes_stated_delimiter { delimiter } else { layout.form.delimiter };
+        }
+        let mut row = RowParser::new(layout.form, layout.is_lenient);
+        if matches!(stated, SeparatorLine::Line { .. }) {
+            row.skip_line();
+        }
         let mut rows = Self {
             reader: BufReader::with_capacity(BUFFER_BYTES, Cursor::new(start).chain(file)),
-            row: RowParser::new(layout.form, layout.is_lenient),
+            row,
             layout,
             position_bytes,
             fields: 0,
@@ -177,15 +212,23 @@ impl<R: Read> FieldReader<R> {
             is_blank_ahead: false,
             has_quotes: false,
             altered_names: Vec::new(),
+            header_line: 1,
         };
         let names = rows.read_names()?;
         Ok((rows, names))
+    }
+
+    /// The line of the names of the columns, if they have one.
+    #[must_use]
+    pub fn header_line(&self) -> u64 {
+        self.header_line
     }
 
     fn read_names(&mut self) -> Result<Vec<String>, TextError> {
         if !self.read_row()? {
             return Err(TextError::Empty);
         }
+        self.header_line = self.row.line();
         self.fields = self.row.len();
         self.row.set_fields(self.fields);
         let columns = 0..self.fields;

@@ -99,6 +99,11 @@ impl RowParser {
         self.takes_empty_lines = count == 1;
     }
 
+    /// Begins in the second line.
+    pub(crate) fn skip_line(&mut self) {
+        (self.line, self.current_line) = (self.line + 1, self.current_line + 1);
+    }
+
     pub(crate) fn begin(&mut self) {
         self.state = State::RowStart;
         self.text.clear();

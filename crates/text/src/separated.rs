@@ -4,6 +4,8 @@
 pub const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 /// Digits of the greatest number of 64 bits.
 const DIGITS_MAX: usize = 20;
+/// What stands before the delimiter in a line that states it.
+const SEPARATOR_NAME: &[u8] = b"sep=";
 /// The byte that begins and ends a quoted field.
 pub const QUOTE: u8 = b'"';
 
@@ -133,6 +135,57 @@ impl SeparatedRow<'_> {
     }
 }
 
+/// What the first line of CSV may be: `sep=;`, by which Excel is told the delimiter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SeparatorLine {
+    /// It is another line.
+    No,
+    /// The text is the beginning of one.
+    Begun,
+    /// It is one.
+    Line {
+        /// The delimiter that it states.
+        delimiter: u8,
+        /// Its bytes, with its end.
+        length: usize,
+    },
+}
+
+impl SeparatorLine {
+    /// What the line at the start of a text, behind its byte order mark, is.
+    #[must_use]
+    pub fn of(text: &[u8]) -> Self {
+        let is_quoted = text.first() == Some(&QUOTE);
+        let line = &text[usize::from(is_quoted)..];
+        for (at, letter) in SEPARATOR_NAME.iter().enumerate() {
+            match line.get(at) {
+                None => return Self::Begun,
+                Some(byte) if byte.eq_ignore_ascii_case(letter) => {}
+                Some(_) => return Self::No,
+            }
+        }
+        let Some(&delimiter) = line.get(SEPARATOR_NAME.len()) else { return Self::Begun };
+        if delimiter.is_ascii_alphanumeric() || matches!(delimiter, QUOTE | b'\r' | b'\n') {
+            return Self::No;
+        }
+        let mut rest = &line[SEPARATOR_NAME.len() + 1..];
+        if is_quoted {
+            match rest.split_first() {
+                None => return Self::Begun,
+                Some((&QUOTE, behind)) => rest = behind,
+                Some(_) => return Self::No,
+            }
+        }
+        let end = match rest {
+            [] | [b'\r'] => return Self::Begun,
+            [b'\r', b'\n', ..] => 2,
+            [b'\r' | b'\n', ..] => 1,
+            _ => return Self::No,
+        };
+        Self::Line { delimiter, length: text.len() - rest.len() + end }
+    }
+}
+
 /// The byte of an escape; `None` if its second byte begins none. [`Separated`] tells nulls apart.
 pub(crate) fn unescaped(second: u8, delimiter: u8) -> Option<u8> {
     Some(match second {
@@ -189,6 +242,24 @@ mod tests {
         }
         assert_eq!(line, b"0,x\n7,x\n10,x\n18446744073709551615,x\n");
         assert_eq!(written(Separated::CSV), "a,,\"\",\"t\tb\n\r\\\",\"\"\"q\"\"\",\\N,\"1,2\"\n");
+    }
+
+    #[test]
+    fn a_line_that_states_the_delimiter_is_told_from_others() {
+        for (text, delimiter, length) in [
+            ("sep=;\na;b\n", b';', 6),
+            ("SEP=\t\r\na\tb", b'\t', 7),
+            ("\"sep=|\"\ra|b", b'|', 8),
+            ("sep=,\ra,b", b',', 6),
+        ] {
+            assert_eq!(SeparatorLine::of(text.as_bytes()), SeparatorLine::Line { delimiter, length }, "{text}");
+        }
+        for text in ["", "s", "sep=", "sep=;", "sep=;\r", "\"sep=;", "\""] {
+            assert_eq!(SeparatorLine::of(text.as_bytes()), SeparatorLine::Begun, "{text}");
+        }
+        for text in ["sepal;x\n", "sep=;x\n", "sep=x\n", "sep=\n", "\"sep=;x", "id\n"] {
+            assert_eq!(SeparatorLine::of(text.as_bytes()), SeparatorLine::No, "{text}");
+        }
     }
 
     #[test]

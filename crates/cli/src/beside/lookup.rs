@@ -55,7 +55,7 @@ pub(crate) fn get(
         true => (WAVE_KEYS_MAX, PAGES_BYTES_MAX),
         false => (usize::MAX, memory_bytes / ROWS_DIVISOR),
     };
-    keys.in_waves_of(keys_max, memory_bytes, parse, |wave| {
+    let read = keys.in_waves_of(keys_max, memory_bytes, parse, |wave| {
         let asked: Vec<&[u8]> = wave.iter().map(Vec::as_slice).collect();
         let traced = if explain { Some(&mut trace) } else { None };
         let found = index.multi_get_within(&asked, Some(&columns), most_bytes, traced)?;
@@ -69,7 +69,12 @@ pub(crate) fn get(
             outcome = Outcome::Negative;
         }
         Ok(found.len())
-    })?;
+    });
+    match read {
+        // Some lines were no keys, and all others are answered.
+        Err(failure @ Failure::Usage { .. }) => return writer.finish().and(Err(failure)),
+        read => read?,
+    }
     writer.finish()?;
     let open = BesideIndex { index, trace, explain };
     if !is_in_answer {

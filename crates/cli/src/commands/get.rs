@@ -22,7 +22,8 @@ Examples:
   ogive get films.db night --raw >night    write a value of any length, unchanged
 
 Several keys are looked up together, up to 4096 at a time; by URL that takes the time of a few. Keys of standard input
-are answered when it pauses, so a program may write a key and wait for the answer.
+are answered when it pauses, so a program may write a key and wait for the answer. A line that is no key is told with
+its number; the others are answered, and the command exits with 2.
 
 Prints 'not found' to standard error and exits with 1 if the key is absent. With --json, the answer to each key is an
 object: key, found, and record, or with --all records; more is the number of further records with the key.";

@@ -4,6 +4,9 @@ use super::{db, index};
 use crate::advice::{Foreign, foreign};
 use crate::failure::{Failure, Result};
 use crate::info::Info;
+use crate::input::InputError;
+#[cfg(feature = "parquet")]
+use crate::input::InputOptions;
 use crate::outcome::Outcome;
 use crate::output::Output;
 use crate::places::folder_of;
@@ -17,6 +20,10 @@ use ogive::table::{Table, TableOptions};
 use serde_json::{Map, json};
 use std::path::{Path, PathBuf};
 
+/// Most files of a folder that are looked at to say what it is.
+#[cfg(feature = "parquet")]
+const FILES_MAX: usize = 1000;
+
 const EXAMPLES: &str = "\
 Examples:
   ogive info words.ogive        a table, or an index of other data
@@ -24,6 +31,7 @@ Examples:
   ogive info fruit.db --keyspace ids
                                 one keyspace of a store
   ogive info events.idx         an index of Parquet files: its key, their columns, and the files
+  ogive info exports            a folder of CSV files, for example: their format and their columns
 
 Opens the file or folder and reads no more than that takes. Exits with 1 if it is none of Ogive's.";
 
@@ -127,13 +135,7 @@ fn folder(path: &Path, keyspace: Option<&str>) -> Result<Info> {
     let BackupList { backups, damaged, .. } = Backups::at(path)?.list()?;
     let count = backups.len() + damaged.len();
     if count == 0 {
-        return Ok(Info {
-            kind: "other",
-            text: "a folder without a store".into(),
-            details: Vec::new(),
-            facts: json!({}),
-            next: "`ogive db put STORE KEY VALUE` creates a store".into(),
-        });
+        return Ok(folder_of_files(path));
     }
     let damage = match damaged.len() as u64 {
         0 => String::new(),
@@ -149,6 +151,54 @@ fn folder(path: &Path, keyspace: Option<&str>) -> Result<Info> {
             shell_path(path)
         ),
     })
+}
+
+/// What a folder is that Ogive did not write.
+fn folder_of_files(path: &Path) -> Info {
+    let build = format!("`ogive build {} -o OUT.ogive` makes a table of them", shell_path(path));
+    let empty = "`ogive db put STORE KEY VALUE` creates a store".to_owned();
+    let (text, details, facts, next) = match described_folder(path) {
+        Ok(Some((text, columns))) => {
+            let named = (!columns.is_empty()).then(|| format!("columns: {}", columns.join(", ")));
+            (format!("a folder of {text}"), named.into_iter().collect(), json!({ "columns": columns }), build)
+        }
+        Ok(None) | Err(Failure::Input(InputError::Empty { .. })) => {
+            ("a folder without a store, and without files to read".into(), Vec::new(), json!({}), empty)
+        }
+        Err(failure) => {
+            let next = failure.hint().map_or(empty, |hint| format!("with `ogive build`: {hint}"));
+            (format!("a folder that is no input: {failure}"), Vec::new(), json!({}), next)
+        }
+    };
+    Info { kind: "other", text, details, facts, next }
+}
+
+/// What the files of a folder are, and the names of their columns.
+#[cfg(feature = "parquet")]
+fn described_folder(path: &Path) -> Result<Option<(String, Vec<String>)>> {
+    match has_few_files(path, &mut { FILES_MAX }) {
+        true => InputOptions::at(path)?.described_folder(),
+        false => Ok(Some(("many files".to_owned(), Vec::new()))),
+    }
+}
+
+/// Whether a folder and those below it have no more files than there is room for.
+#[cfg(feature = "parquet")]
+fn has_few_files(folder: &Path, room: &mut usize) -> bool {
+    std::fs::read_dir(folder).into_iter().flatten().flatten().all(|entry| match room.checked_sub(1) {
+        None => false,
+        Some(left) => {
+            *room = left;
+            // Links are not followed.
+            !entry.file_type().is_ok_and(|kind| kind.is_dir()) || has_few_files(&entry.path(), room)
+        }
+    })
+}
+
+/// Folders are inputs with the feature `parquet`.
+#[cfg(not(feature = "parquet"))]
+fn described_folder(_path: &Path) -> Result<Option<(String, Vec<String>)>> {
+    Ok(None)
 }
 
 fn table(path: &Path) -> Result<Info> {

@@ -1,12 +1,15 @@
 //! The keys of `ogive get`: arguments, and lines of standard input, in waves that are looked up together.
 //!
 //! A wave ends when it has enough keys, and when standard input pauses: a person who types keys, and a program that
-//! writes a key and waits, get each answer at once. Keys before one that cannot be read are answered before the error.
+//! writes a key and waits, get each answer at once. Keys before one that cannot be read are answered before the error;
+//! a line that is no key is told, and those behind it are answered all the same.
 
 use crate::failure::{Failure, Result};
+use crate::output::note;
 use crate::reading::paced_lines::{NextLine, PacedLines};
 use crate::reading::standard_input::STANDARD_INPUT;
 use crate::system::argument;
+use crate::values::size::counted;
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
@@ -25,6 +28,46 @@ pub(crate) struct LookupKeys {
     /// each with key and value, and - reads keys from standard input, one per line
     #[arg(value_name = "KEY", required = true, num_args = 1.., allow_negative_numbers = true)]
     lookups: Vec<OsString>,
+}
+
+/// What was read of the keys.
+enum Read<'a> {
+    Argument(&'a OsStr),
+    /// A line of standard input, and its number from 1.
+    Line(u64, &'a OsStr),
+    Pause,
+}
+
+/// The lines of standard input that are no keys.
+#[derive(Debug, Default)]
+struct Refused {
+    lines: u64,
+    /// What the first of them should be.
+    hint: String,
+}
+
+impl Refused {
+    fn tell(&mut self, line: u64, failure: &Failure) {
+        note(format_args!("warning: line {line} of standard input: {failure}"));
+        if self.lines == 0 {
+            self.hint = failure.hint().unwrap_or_default();
+        }
+        self.lines += 1;
+    }
+
+    /// The failure of a command that has passed lines over.
+    fn outcome(self) -> Result<()> {
+        match self.lines {
+            0 => Ok(()),
+            lines => {
+                let lines = counted(lines, "line");
+                Err(Failure::usage(
+                    format!("standard input has {lines} without a key; all others are answered"),
+                    self.hint,
+                ))
+            }
+        }
+    }
 }
 
 /// Keys that are looked up together.
@@ -79,7 +122,8 @@ impl LookupKeys {
     /// others are passed to it again.
     ///
     /// # Errors
-    /// Those of reading, of `parse` and of `answer`; [`Failure::Usage`] for a line that is no argument of this system.
+    /// Those of reading, of `parse` and of `answer`; [`Failure::Usage`] for a line that is no argument of this system,
+    /// and behind all answers for lines that are no keys.
     pub(crate) fn in_waves<K>(
         &self,
         memory_bytes: u64,
@@ -101,22 +145,37 @@ impl LookupKeys {
         mut answer: impl FnMut(&[K]) -> Result<usize>,
     ) -> Result<()> {
         let mut wave = Wave::new(keys_max, memory_bytes);
-        let read = self.each(&mut |written| {
-            let Some(written) = written else { return wave.end(&mut answer) };
-            wave.push(parse(written)?, written);
+        let mut refused = Refused::default();
+        let read = self.each(&mut |read| {
+            let (line, written) = match read {
+                Read::Pause => return wave.end(&mut answer),
+                Read::Argument(written) => (None, written),
+                Read::Line(line, written) => (Some(line), written),
+            };
+            match (parse(written), line) {
+                (Ok(key), _) => wave.push(key, written),
+                (Err(failure @ Failure::Usage { .. }), Some(line)) => {
+                    // The answers before it come first.
+                    wave.end(&mut answer)?;
+                    refused.tell(line, &failure);
+                }
+                (Err(failure), _) => return Err(failure),
+            }
             if wave.is_full() { wave.end(&mut answer) } else { Ok(()) }
         });
         wave.end(&mut answer)?;
-        read
+        read?;
+        refused.outcome()
     }
 
-    /// Visits all keys as they are written; with `None`, where standard input pauses.
-    fn each(&self, visit: &mut dyn FnMut(Option<&OsStr>) -> Result<()>) -> Result<()> {
+    /// Visits all keys as they are written, and the pauses of standard input.
+    fn each(&self, visit: &mut dyn FnMut(Read<'_>) -> Result<()>) -> Result<()> {
         for key in &self.lookups {
             if key != "-" {
-                visit(Some(key))?;
+                visit(Read::Argument(key))?;
                 continue;
             }
+            let mut number = 0;
             let mut lines = PacedLines::open(Path::new(STANDARD_INPUT)).map_err(Failure::from_value)?;
             loop {
                 match lines.next().map_err(Failure::from_value)? {
@@ -125,9 +184,10 @@ impl LookupKeys {
                             let message = String::from("a key is not UTF-8");
                             Failure::usage(message, "this system has no such arguments")
                         };
-                        visit(Some(argument(&line).ok_or_else(unfit)?))?;
+                        number += 1;
+                        visit(Read::Line(number, argument(&line).ok_or_else(unfit)?))?;
                     }
-                    NextLine::Pause => visit(None)?,
+                    NextLine::Pause => visit(Read::Pause)?,
                     NextLine::End => break,
                 }
             }

@@ -2,6 +2,7 @@
 //! file of another format would silently become keys.
 
 use super::format::Format;
+use super::printed::printed;
 use ogive_text::BYTE_ORDER_MARK;
 
 /// Bytes of an input, decoded, by which it is recognised.
@@ -90,7 +91,7 @@ const SQL_DUMP: ForeignFormat =
     ("is a script of SQL statements", "write the tables as CSV, as in `psql -c \"copy NAME to stdout csv header\"`");
 
 /// Formats by their first bytes.
-const MAGICS: [(&[u8], ForeignFormat); 31] = [
+const MAGICS: [(&[u8], ForeignFormat); 32] = [
     (b"\x1f\x8b\x08", COMPRESSED_TWICE),
     (b"\x28\xb5\x2f\xfd", COMPRESSED_TWICE),
     (b"BZh", BZIP2),
@@ -113,6 +114,7 @@ const MAGICS: [(&[u8], ForeignFormat); 31] = [
     (b"GIF8", PICTURE),
     (b"-- PostgreSQL database dump", SQL_DUMP),
     (b"--\n-- PostgreSQL database dump", SQL_DUMP),
+    (b"--\n-- PostgreSQL database cluster dump", SQL_DUMP),
     (b"-- MySQL dump", SQL_DUMP),
     (b"-- MariaDB dump", SQL_DUMP),
     (b"PRAGMA foreign_keys=", SQL_DUMP),
@@ -169,6 +171,9 @@ impl Content {
         if is_json(text.trim_ascii_start()) {
             return Self::Of(Format::Jsonl);
         }
+        if let Some(foreign) = printed(text) {
+            return Self::Foreign(foreign);
+        }
         fields_of(text)
     }
 
@@ -197,7 +202,7 @@ fn foreign(head: &[u8], last: &[u8]) -> Option<ForeignFormat> {
 }
 
 /// Whether bytes are text, as far as it goes: neither NULs, nor control characters other than those of lines.
-fn is_text(head: &[u8]) -> bool {
+pub(super) fn is_text(head: &[u8]) -> bool {
     !head.iter().any(|byte| byte.is_ascii_control() && !matches!(byte, b'\t' | b'\r' | b'\n'))
 }
 

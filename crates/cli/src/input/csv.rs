@@ -90,8 +90,10 @@ impl TextRows for CsvRows {
         };
         let value = self.names.iter().filter(|_| self.has_header).find(is_value);
         let header = value.map(|value| {
+            let line = self.rows.header_line();
             format!(
-                "line 1 of {path} has the names of columns, although one is '{value}'; --no-header reads it as a row"
+                "line {line} of {path} has the names of columns, although one is '{value}'; --no-header reads it as a \
+                 row"
             )
         });
         altered.chain(header).chain(self.rows.has_quotes().then_some(quotes)).collect()

@@ -2,15 +2,18 @@
 
 use super::InputError;
 use super::format::Format;
-use super::recognised::{Recognised, UnknownInput};
+use super::options::Finds;
+use super::recognised::Recognised;
 use crate::failure::{Failure, Result};
-use crate::output::{note, warn_once};
+use crate::interrupt;
+use crate::output::{note, note_once, warn_once};
 use crate::reading::standard_input::shown;
 use crate::urls::is_url;
 use crate::values::size::counted;
 use ogive::FileFormat;
 use ogive_parquet::FolderFiles;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Files whose names are told of those that are left out.
@@ -27,6 +30,8 @@ pub(crate) struct Folder {
     is_inferred: bool,
     /// Their paths in the folder.
     pub(super) paths: Vec<String>,
+    /// What is known of each.
+    pub(super) finds: Vec<Arc<Finds>>,
     /// The paths of files that are not read, since they are of no format, or of another one.
     left_out: Vec<String>,
     is_told: AtomicBool,
@@ -51,7 +56,12 @@ impl Folder {
     pub(super) fn of(root: &Path, given: Option<Format>, ignores_log: bool) -> Result<Self> {
         let found = FolderFiles::of(root, ignores_log)?;
         found.warnings().iter().for_each(|warning| warn_once(warning));
-        let kinds: Vec<PartKind> = found.paths().iter().map(|path| kind_of(&path_of(root, path))).collect();
+        let parts = found.paths().iter().map(|path| {
+            interrupt::check_anywhere()?;
+            Ok(kind_of(&path_of(root, path), given))
+        });
+        let (kinds, recognised): (Vec<PartKind>, Vec<Recognised>) =
+            parts.collect::<Result<Vec<_>>>()?.into_iter().unzip();
         let mut formats: Vec<(Format, &String)> = Vec::new();
         for (kind, path) in kinds.iter().zip(found.paths()) {
             match kind {
@@ -77,16 +87,43 @@ impl Folder {
             PartKind::Of(own, _) => *own == format || given.is_some(),
             PartKind::Text => format == Format::Lines || given.is_some(),
         };
-        let (mut paths, mut left_out) = (Vec::new(), Vec::new());
-        for (path, kind) in found.paths().iter().zip(&kinds) {
-            if is_read(kind) { &mut paths } else { &mut left_out }.push(path.clone());
+        let (mut paths, mut finds, mut left_out) = (Vec::new(), Vec::new(), Vec::new());
+        for ((path, kind), recognised) in found.paths().iter().zip(&kinds).zip(recognised) {
+            if is_read(kind) {
+                paths.push(path.clone());
+                finds.push(Arc::new(Finds::of_part(recognised)));
+            } else if is_dangling(&path_of(root, path)) {
+                left_out.push(format!("{path} (a link that leads nowhere)"));
+            } else {
+                left_out.push(path.clone());
+            }
         }
         if paths.is_empty() {
             return Err(InputError::Empty { path: root.to_owned() }.into());
         }
         let is_hive = given.is_none() && kinds.iter().any(|kind| matches!(kind, PartKind::Of(_, true)));
         let (is_inferred, is_told) = (given.is_none(), AtomicBool::new(false));
-        Ok(Self { found, format, is_hive, is_inferred, paths, left_out, is_told })
+        Ok(Self { found, format, is_hive, is_inferred, paths, finds, left_out, is_told })
+    }
+
+    /// What it has, in words.
+    pub(super) fn described(&self) -> String {
+        format!("{}, {}", self.format.name(), counted(self.paths.len() as u64, "file"))
+    }
+
+    /// Tells of columns that the path of the folder itself states, which its files do not have.
+    pub(super) fn tell_above(&self, root: &Path, names: &[String]) {
+        let parts: Vec<&str> = root.to_str().unwrap_or_default().trim_end_matches('/').split('/').collect();
+        let above = parts.iter().rposition(|part| !part.contains('=')).map_or(0, |last| last + 1);
+        let stated = FolderFiles::stated_in(&format!("{}/", parts[above..].join("/")));
+        let is_absent = |name: &&str| names.iter().all(|own| own != name);
+        let absent: Vec<&str> = stated.iter().map(|(name, _)| name.as_str()).filter(is_absent).collect();
+        if absent.is_empty() {
+            return;
+        }
+        let parent = if above == 0 { ".".to_owned() } else { parts[..above].join("/") };
+        let (shown, absent) = (shown(root), absent.join(", "));
+        note_once(format!("note: {shown} states {absent}, which is no column of its files; {parent} as input has it"));
     }
 
     /// Tells the format and what is left out, once.
@@ -126,18 +163,24 @@ pub(super) fn path_of(root: &Path, path: &str) -> PathBuf {
     }
 }
 
-/// What a file is, by its content, or by its name where that says enough.
-fn kind_of(path: &Path) -> PartKind {
-    let is_empty = std::fs::metadata(path).is_ok_and(|metadata| metadata.len() == 0);
-    let is_of_engine = || matches!(FileFormat::at(path), Ok(Some(_)));
-    if is_empty || is_of_engine() {
-        return PartKind::None;
-    }
-    let recognised = Recognised::of(UnknownInput { path, source: path, format: None, pipe: None });
-    match recognised.format {
-        _ if recognised.foreign.is_some() => PartKind::None,
+/// Whether a path is a symbolic link that leads nowhere.
+fn is_dangling(path: &Path) -> bool {
+    let is_link = || std::fs::symlink_metadata(path).is_ok_and(|found| found.is_symlink());
+    !is_url(path) && std::fs::metadata(path).is_err() && is_link()
+}
+
+/// What a file is, by its content, or by its name where that says enough, and how it is read, perhaps as given.
+fn kind_of(path: &Path, given: Option<Format>) -> (PartKind, Recognised) {
+    let (recognised, as_given) = Recognised::of_part(path, given);
+    // Text is never taken for a file of Ogive.
+    let is_of_engine = || !recognised.is_text && matches!(FileFormat::at(path), Ok(Some(_)));
+    let kind = match recognised.format {
+        _ if is_dangling(path) || recognised.is_empty || recognised.foreign.is_some() || is_of_engine() => {
+            PartKind::None
+        }
         _ if recognised.is_unclear => PartKind::Of(Format::Csv, false),
         Format::Lines => PartKind::Text,
         format => PartKind::Of(format, recognised.is_hive),
-    }
+    };
+    (kind, as_given.unwrap_or(recognised))
 }

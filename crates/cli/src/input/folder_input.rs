@@ -12,12 +12,15 @@ use crate::failure::{Failure, Result};
 use ogive_parquet::{FolderFiles, StatedColumns};
 use ogive_text::Written;
 use std::collections::HashSet;
+use std::io;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 impl Folder {
     /// The options of each file.
     pub(super) fn files(&self, options: &InputOptions) -> Vec<InputOptions> {
-        self.paths.iter().map(|path| options.of_part(path_of(&options.path, path))).collect()
+        let parts = self.paths.iter().zip(&self.finds);
+        parts.map(|(path, finds)| options.of_part(path_of(&options.path, path), Arc::clone(finds))).collect()
     }
 
     /// The names of the columns of each file.
@@ -61,6 +64,9 @@ impl Folder {
         let of_files = Self::file_names(&files, sample)?;
         let mut names = united(&of_files);
         let stated = self.stated(options, &names)?;
+        if options.has_columns() {
+            self.tell_above(&options.path, &names);
+        }
         let file_columns = names.len();
         let mut options = options.clone();
         for (index, (name, key_type)) in stated.columns.iter().enumerate() {
@@ -70,34 +76,34 @@ impl Folder {
             options.column_types.extend((!is_given).then_some(ColumnType { column, key_type: *key_type, nullable }));
             names.push(name.clone());
         }
-        let schema = if self.format == Format::Parquet {
+        let (schema, of_files) = if self.format == Format::Parquet {
             let schema = super::parquet::folder_schema(&options, &files, &names)?;
-            Schema { names, ..schema }
+            (Schema { names, ..schema }, of_files)
         } else {
             let stated: Vec<_> = self.paths.iter().map(|path| FolderFiles::stated_in(path)).collect();
             let mut rows =
                 FolderRows { files: files.clone(), names, of_files, stated, next: 0, current: None, done_bytes: 0 };
             rows.begin()?;
-            Schema::of_text(&options, &mut rows, sample)?
+            (Schema::of_text(&options, &mut rows, sample)?, rows.of_files)
         };
         let schema = Schema { file_columns, ..schema };
         if self.format != Format::Jsonl && options.has_columns() {
-            self.check_keys(&schema, &files)?;
+            self.check_keys(&schema, &files, &of_files)?;
         }
         Ok(schema)
     }
 
     /// Refuses a file without a column of the key, such as one without a header, whose rows would be lost.
-    fn check_keys(&self, schema: &Schema, files: &[InputOptions]) -> Result<()> {
-        for (file, path) in files.iter().zip(&self.paths) {
-            let available = names_of(file, TypeSample::Start)?;
+    fn check_keys(&self, schema: &Schema, files: &[InputOptions], of_files: &[Vec<String>]) -> Result<()> {
+        for ((file, path), available) in files.iter().zip(&self.paths).zip(of_files) {
             let stated = FolderFiles::stated_in(path);
             let is_absent = |name: &&String| {
                 !available.is_empty() && !available.contains(name) && stated.iter().all(|(stated, _)| stated != *name)
             };
             let mut keys = schema.keys.iter().filter_map(|key| schema.names.get(key.position?));
             if let Some(column) = keys.find(is_absent).cloned() {
-                return Err(InputError::NoSuchColumn { path: file.path.clone(), column, available }.into());
+                let (path, available) = (file.path.clone(), available.clone());
+                return Err(InputError::NoSuchColumn { path, column, available }.into());
             }
         }
         Ok(())
@@ -110,13 +116,16 @@ fn united(of_files: &[Vec<String>]) -> Vec<String> {
     of_files.iter().flatten().filter(|name| known.insert(name.as_str())).cloned().collect()
 }
 
-/// The names of the columns of a file.
+/// The names of the columns of a file, which are kept: only those of JSON hang on the sample.
 fn names_of(file: &InputOptions, sample: TypeSample) -> Result<Vec<String>> {
+    if let Some(names) = file.finds.names.get() {
+        return Ok(names.clone());
+    }
     let names = match file.format() {
         Format::Parquet => super::parquet::names(file)?,
-        Format::Jsonl => match file.json_names(sample) {
-            Err(Failure::Input(InputError::Empty { .. })) => Vec::new(),
-            names => names?,
+        Format::Jsonl => match file.refuse_layout().and_then(|()| file.json_names(sample)) {
+            Err(Failure::Input(InputError::Empty { .. })) => return Ok(Vec::new()),
+            names => return Ok(file.unique(&names?)),
         },
         Format::Csv | Format::Tsv | Format::Lines => match file.rows(&[]) {
             Err(Failure::Input(InputError::Empty { .. })) => Vec::new(),
@@ -124,7 +133,17 @@ fn names_of(file: &InputOptions, sample: TypeSample) -> Result<Vec<String>> {
         },
         Format::Sosd => Vec::new(),
     };
-    Ok(file.unique(&names))
+    Ok(file.finds.names.get_or_init(|| file.unique(&names)).clone())
+}
+
+/// The failure to open a file of a folder, as an error of the input.
+fn unopened(file: Option<&InputOptions>, failure: Failure) -> InputError {
+    let path = file.map_or_else(PathBuf::new, |file| file.path.clone());
+    match failure {
+        Failure::Input(error) => error,
+        Failure::Engine(error) => InputError::Io { path, source: io::Error::other(error) },
+        failure => InputError::Malformed { path, detail: failure.to_string() },
+    }
 }
 
 /// The rows of the text files of a folder, for their types.
@@ -194,14 +213,8 @@ impl TextRows for FolderRows {
             if current.rows.advance()? {
                 return Ok(true);
             }
-            match self.begin() {
-                Ok(_) => {}
-                Err(Failure::Input(error)) => return Err(error),
-                Err(failure) => {
-                    let path = self.files[self.next].path.clone();
-                    return Err(InputError::Malformed { path, detail: failure.to_string() });
-                }
-            }
+            let begun = self.begin();
+            begun.map_err(|failure| unopened(self.files.get(self.next), failure))?;
         }
     }
 
@@ -284,25 +297,26 @@ impl FolderInput {
 
     /// Opens the next file; whether there is one.
     fn begin(&mut self) -> Result<bool> {
-        while let Some(file) = self.files.get(self.next)
-            && self.options.has_columns()
-            && self.folder.format != Format::Jsonl
-            && names_of(file, TypeSample::Start)?.is_empty()
-        {
+        let has_columns = self.options.has_columns();
+        // Members of objects are found by all names.
+        let has_own = has_columns && self.folder.format != Format::Jsonl;
+        let (file, own) = loop {
+            let Some(file) = self.files.get(self.next) else { return Ok(false) };
+            let own = if has_own { names_of(file, TypeSample::Start)? } else { self.schema.names.clone() };
+            // A file without a row has no names.
+            if !has_own || !own.is_empty() {
+                break (file, own);
+            }
             self.next += 1;
-        }
-        let Some(file) = self.files.get(self.next) else { return Ok(false) };
-        let schema = if self.options.has_columns() { self.schema_of(file)? } else { self.schema.clone() };
+        };
+        let schema = if has_columns { self.schema_of(&own) } else { self.schema.clone() };
         self.current = Some(file.open(&schema)?);
         self.next += 1;
         Ok(true)
     }
 
-    /// The schema of a file: its columns are where it has them, or what its path states.
-    fn schema_of(&self, file: &InputOptions) -> Result<Schema> {
-        // Members of objects are found by all names.
-        let is_json = self.folder.format == Format::Jsonl;
-        let own = if is_json { self.schema.names.clone() } else { names_of(file, TypeSample::Start)? };
+    /// The schema of the next file, whose columns have these names: they are where it has them, or as its path states.
+    fn schema_of(&self, own: &[String]) -> Schema {
         let stated = FolderFiles::stated_in(&self.folder.paths[self.next]);
         let mut schema = self.schema.clone();
         let place = |column: &mut ReadColumn| {
@@ -314,7 +328,7 @@ impl FolderInput {
             column.stated = text.map(Arc::from);
         };
         schema.keys.iter_mut().chain(&mut schema.values).for_each(place);
-        Ok(schema)
+        schema
     }
 }
 
@@ -338,15 +352,8 @@ impl Input for FolderInput {
                 self.done_bytes += current.position_bytes();
                 self.current = None;
             }
-            let begun = match self.begin() {
-                Ok(begun) => begun,
-                Err(Failure::Input(error)) => return Err(error),
-                Err(failure) => {
-                    let path = self.files[self.next].path.clone();
-                    return Err(InputError::Malformed { path, detail: failure.to_string() });
-                }
-            };
-            if !begun {
+            let begun = self.begin();
+            if !begun.map_err(|failure| unopened(self.files.get(self.next), failure))? {
                 let bad_rows = self.options.skip_bad_rows.as_ref();
                 bad_rows.map_or(Ok(()), |bad_rows| bad_rows.finish(&self.facts.path, self.good))?;
                 return Ok(None);

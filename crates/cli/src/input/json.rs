@@ -253,9 +253,9 @@ impl JsonArray {
 
 /// Where a value of JSON ends.
 #[derive(Debug, Default)]
-struct Nesting {
-    depth: u64,
-    is_string: bool,
+pub(super) struct Nesting {
+    pub(super) depth: u64,
+    pub(super) is_string: bool,
     is_escaped: bool,
 }
 
@@ -266,7 +266,7 @@ impl Nesting {
     }
 
     /// Takes a byte; returns whether it ends an object or an array.
-    fn ends_with(&mut self, byte: u8) -> bool {
+    pub(super) fn ends_with(&mut self, byte: u8) -> bool {
         if self.is_string {
             self.is_string = self.is_escaped || byte != b'"';
             self.is_escaped = !self.is_escaped && byte == b'\\';

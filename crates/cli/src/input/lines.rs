@@ -4,7 +4,7 @@ use super::InputError;
 use super::rows::TextRows;
 use crate::reading::decoded::{DecodedInput, RawReads};
 use ogive_text::{BYTE_ORDER_MARK, Written};
-use std::io::{BufRead, BufReader, Read};
+use std::io::{self, BufRead, BufReader, Cursor, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -15,7 +15,9 @@ const LINE_LIMIT_BYTES: u64 = (1 << 16) + 2;
 /// Reads a file line by line.
 #[derive(Debug)]
 pub(super) struct LineReader {
-    reader: BufReader<DecodedInput>,
+    reader: BufReader<PutBack>,
+    /// The byte that ends lines.
+    end: u8,
     pub(super) path: PathBuf,
     pub(super) length_bytes: Option<u64>,
     /// The current line, with its end.
@@ -31,7 +33,8 @@ impl LineReader {
         Ok(Self {
             length_bytes: file.length_bytes(),
             raw: file.raw_reads(),
-            reader: BufReader::with_capacity(BUFFER_BYTES, file),
+            reader: BufReader::with_capacity(BUFFER_BYTES, PutBack { ahead: Cursor::default(), file }),
+            end: b'\n',
             path: path.to_owned(),
             line: Vec::new(),
             lines: 0,
@@ -67,7 +70,7 @@ impl LineReader {
         self.line.clear();
         let read = (&mut self.reader)
             .take(limit_bytes)
-            .read_until(b'\n', &mut self.line)
+            .read_until(self.end, &mut self.line)
             .map_err(|source| InputError::Io { path: self.path.clone(), source })? as u64;
         if read > 0 {
             self.lines += 1;
@@ -77,9 +80,35 @@ impl LineReader {
         }
         Ok(read)
     }
+
+    /// Takes the first line again, as several ones that end with carriage returns.
+    fn divide_by_returns(&mut self) {
+        let buffered = self.reader.buffer();
+        let (ahead, length) = ([&self.line, buffered].concat(), buffered.len());
+        self.reader.consume(length);
+        self.reader.get_mut().ahead = Cursor::new(ahead);
+        (self.end, self.lines) = (b'\r', 0);
+    }
 }
 
-/// The lines of a file, each a row of one field. Lines end with LF or CR LF, which is optional for the last line.
+/// A file, and bytes that were read of it and are read again.
+#[derive(Debug)]
+struct PutBack {
+    ahead: Cursor<Vec<u8>>,
+    file: DecodedInput,
+}
+
+impl Read for PutBack {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        match self.ahead.read(buffer)? {
+            0 => self.file.read(buffer),
+            read => Ok(read),
+        }
+    }
+}
+
+/// The lines of a file, each a row of one field. Lines end with LF or CR LF, or, as on old Macs, with CR if no LF is in
+/// the first bytes that a line may have. The end of the last line is optional.
 #[derive(Debug)]
 pub(crate) struct LineRows {
     lines: LineReader,
@@ -103,13 +132,16 @@ impl TextRows for LineRows {
     }
 
     fn advance(&mut self) -> Result<bool, InputError> {
-        let read = self.lines.advance(LINE_LIMIT_BYTES)?;
+        let mut read = self.lines.advance(LINE_LIMIT_BYTES)?;
+        let is_divided = |line: &[u8]| line.last() != Some(&b'\n') && line.contains(&b'\r');
+        if self.lines.lines == 1 && self.lines.end == b'\n' && is_divided(&self.lines.line) {
+            self.lines.divide_by_returns();
+            read = self.lines.advance(LINE_LIMIT_BYTES)?;
+        }
+        let end = self.lines.end;
         let line = &mut self.lines.line;
-        if line.last() == Some(&b'\n') {
-            line.pop();
-            if line.last() == Some(&b'\r') {
-                line.pop();
-            }
+        if line.pop_if(|last| *last == end).is_some() {
+            line.pop_if(|last| *last == b'\r' && end == b'\n');
         } else if read == LINE_LIMIT_BYTES {
             let (path, limit_bytes) = (self.lines.path.clone(), LINE_LIMIT_BYTES - 2);
             return Err(InputError::LineTooLong { path, line: self.lines.lines, limit_bytes });

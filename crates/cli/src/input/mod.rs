@@ -15,6 +15,7 @@ mod folder;
 mod folder_input;
 mod format;
 mod json;
+mod json_layout;
 mod known;
 mod lines;
 mod open;
@@ -22,6 +23,7 @@ mod options;
 #[cfg(feature = "parquet")]
 mod parquet;
 mod payload;
+mod printed;
 mod recognised;
 mod record;
 mod rows;

@@ -72,6 +72,17 @@ impl InputOptions {
         })
     }
 
+    /// What the folder has, and the names of its columns, if it is a folder of files that can be read as one input.
+    ///
+    /// # Errors
+    /// As [`Self::schema`].
+    #[cfg(feature = "parquet")]
+    pub(crate) fn described_folder(&self) -> Result<Option<(String, Vec<String>)>> {
+        let Some(folder) = self.folder()? else { return Ok(None) };
+        let names = if self.has_columns() { folder.names(self)? } else { Vec::new() };
+        Ok(Some((folder.described(), names)))
+    }
+
     /// The columns to read, with their types: as given, else guessed from the records of a sample, or from all of them
     /// with `--scan-all`.
     ///
@@ -82,6 +93,7 @@ impl InputOptions {
         #[cfg(feature = "parquet")]
         if let Some(folder) = self.folder()? {
             self.check()?;
+            self.refuse_bad_rows_inside()?;
             folder.tell(&self.path);
             return folder.schema(self, sample);
         }
@@ -192,6 +204,7 @@ impl InputOptions {
             has_header: self.has_header(),
             record_limit_bytes: self.row_limit.0,
             null: self.null_text(),
+            takes_stated_delimiter: self.delimiter.is_none(),
         };
         Ok(Box::new(CsvRows::open(self.file()?, &self.path, layout)?))
     }

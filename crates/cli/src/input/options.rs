@@ -7,21 +7,29 @@ use super::content::HIVE_NULL;
 #[cfg(feature = "parquet")]
 use super::folder::Folder;
 use super::format::Format;
+use super::json_layout::JsonLayout;
 use super::known::{ColumnType, KnownColumns};
 use super::recognised::{Recognised, UnknownInput, extension};
 use crate::failure::{Failure, Result};
-use crate::interrupt::Interrupt;
+use crate::interrupt::{self, Interrupt};
+#[cfg(feature = "parquet")]
+use crate::places::is_inside;
 use crate::places::{is_folder, may_be_store};
 use crate::reading::decoded::{DecodedInput, Decoding};
 use crate::reading::kept_pipe::KeptPipe;
+use crate::reading::pipe::{FileState, changed};
 use crate::reading::standard_input::{STANDARD_INPUT, shown};
 use crate::urls::{is_url, path_argument};
 use crate::values::size::ByteSize;
 use clap::builder::{OsStringValueParser, TypedValueParser};
+#[cfg(feature = "parquet")]
+use clap::{Args, FromArgMatches};
 use ogive::io::ScratchFolder;
 use ogive::table::{Table, TableOptions};
 use ogive::{Cause, Error, FileFormat, KeyType};
 use ogive_text::{FieldForm, Quote, Separated, parse_quote};
+#[cfg(feature = "parquet")]
+use std::ffi::OsStr;
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, Read, Write};
@@ -146,29 +154,61 @@ pub(crate) struct InputOptions {
 
     /// What was found of the input.
     #[arg(skip)]
-    pub(crate) finds: Box<Finds>,
+    pub(crate) finds: Arc<Finds>,
 }
 
-/// What an input was found to be.
-#[derive(Clone, Debug, Default)]
+/// What an input was found to be. Each look at it is kept: behind a URL it takes requests.
+#[derive(Debug, Default)]
 pub(crate) struct Finds {
     recognised: OnceLock<Arc<Recognised>>,
+    /// Whether it is a folder, and not a store.
+    is_folder: OnceLock<bool>,
     /// The files that it has, if it is a folder.
     #[cfg(feature = "parquet")]
     folder: OnceLock<Arc<Folder>>,
+    /// What shows that it was changed after it was opened first.
+    state: OnceLock<FileState>,
+    /// Set if it is known to be no file of Ogive.
+    is_foreign: OnceLock<()>,
+    /// The names of the columns of a file of a folder.
+    #[cfg(feature = "parquet")]
+    pub(super) names: OnceLock<Vec<String>>,
     /// Whether it is a file of a folder that is read as one input.
     pub(super) is_part: bool,
 }
 
+impl Finds {
+    /// What is known of a file of a folder once it was recognised.
+    #[cfg(feature = "parquet")]
+    pub(super) fn of_part(recognised: Recognised) -> Self {
+        Self { recognised: OnceLock::from(Arc::new(recognised)), is_part: true, ..Self::default() }
+    }
+}
+
 impl InputOptions {
+    /// The input at a path, without any option.
+    ///
+    /// # Errors
+    /// [`Failure::Usage`] for what is no path.
+    #[cfg(feature = "parquet")]
+    pub(crate) fn at(path: &Path) -> Result<Self> {
+        let words = [OsStr::new("ogive"), OsStr::new("--"), path.as_os_str()];
+        let parsed = Self::augment_args(clap::Command::new("ogive")).try_get_matches_from(words);
+        let options = parsed.and_then(|matches| Self::from_arg_matches(&matches));
+        options.map_err(|error| Failure::usage(error.to_string(), "give the path of a file or a folder"))
+    }
+
     /// The format, as given, by the content of the file, or by its name.
     pub(crate) fn format(&self) -> Format {
+        if let Some(format) = self.format {
+            return format;
+        }
         #[cfg(feature = "parquet")]
         // What fails fails where the records are read.
-        if let (None, Ok(Some(folder))) = (self.format, self.folder()) {
+        if let Ok(Some(folder)) = self.folder() {
             return folder.format;
         }
-        self.format.unwrap_or_else(|| self.recognised().format)
+        self.recognised().format
     }
 
     /// Whether the first row has the names of the columns, if it is separated text.
@@ -183,20 +223,23 @@ impl InputOptions {
 
     /// Whether the input is text of Hive, or a folder of it.
     pub(super) fn is_hive(&self) -> bool {
+        if self.format.is_some() {
+            return false;
+        }
         #[cfg(feature = "parquet")]
-        if let (None, Ok(Some(folder))) = (self.format, self.folder()) {
+        if let Ok(Some(folder)) = self.folder() {
             return folder.is_hive;
         }
-        self.format.is_none() && self.recognised().is_hive
+        self.recognised().is_hive
     }
 
     /// Whether the input is a folder, and not a store.
     pub(crate) fn is_folder(&self) -> bool {
         let path = self.source();
-        match is_url(path) {
+        *self.finds.is_folder.get_or_init(|| match is_url(path) {
             true => path.as_os_str().as_encoded_bytes().ends_with(b"/") && !is_folder(path).unwrap_or(true),
             false => path.is_dir() && !may_be_store(path),
-        }
+        })
     }
 
     /// The files of the input, if it is a folder.
@@ -215,10 +258,9 @@ impl InputOptions {
         Ok(Some(Arc::clone(self.finds.folder.get_or_init(|| found))))
     }
 
-    /// The options of a file of the folder.
+    /// The options of a file of the folder, of which this is known.
     #[cfg(feature = "parquet")]
-    pub(super) fn of_part(&self, path: PathBuf) -> Self {
-        let finds = Box::new(Finds { is_part: true, ..Finds::default() });
+    pub(super) fn of_part(&self, path: PathBuf, finds: Arc<Finds>) -> Self {
         let keys_only = self.keys_only || self.payload.is_some();
         Self { path, finds, keys_only, payload: None, spool: None, pipe: None, ..self.clone() }
     }
@@ -240,6 +282,8 @@ impl InputOptions {
     /// [`Failure::Refused`], unless `--format` is given.
     pub(super) fn refuse_foreign(&self) -> Result<()> {
         let recognised = self.recognised();
+        // What an interrupt kept from being read was not recognised.
+        interrupt::check_anywhere()?;
         match recognised.foreign {
             Some((what, advice)) => Err(self.refused_as(what, advice)),
             None if recognised.is_unclear && self.format.is_none() => Err(Failure::refused(
@@ -251,11 +295,29 @@ impl InputOptions {
                  --left-format or --right-format)",
             )),
             None => {
+                self.refuse_layout()?;
                 if self.delimiter.is_none() {
                     recognised.tell(&self.path, self.has_header());
                 }
                 Ok(())
             }
+        }
+    }
+
+    /// Refuses JSON whose lines are no rows.
+    ///
+    /// # Errors
+    /// [`Failure::Refused`], unless `--format` is given.
+    pub(super) fn refuse_layout(&self) -> Result<()> {
+        match self.recognised().json_layout.as_ref().filter(|_| self.format.is_none()).map(JsonLayout::told) {
+            None => Ok(()),
+            Some((what, advice)) => Err(Failure::refused(
+                format!("{} {what}", shown(&self.path)),
+                format!(
+                    "{advice}; if each line is an object of its own, use --format jsonl (in a join, --left-format or \
+                     --right-format)"
+                ),
+            )),
         }
     }
 
@@ -278,7 +340,8 @@ impl InputOptions {
 
     /// As [`Self::refuse_table`], with advice what to do with a table.
     pub(crate) fn refuse_table_but(&self, advice: &str) -> Result<()> {
-        if self.format.is_some() || !(self.path.is_file() || is_url(&self.path)) || self.is_folder() {
+        let is_known = self.format.is_some() || self.finds.is_foreign.get().is_some();
+        if is_known || !(self.path.is_file() || is_url(&self.path)) || self.is_folder() {
             return Ok(());
         }
         match Table::open(&self.path, &TableOptions::default()) {
@@ -291,7 +354,11 @@ impl InputOptions {
                 let path = shown(&self.path);
                 Err(Failure::refused(format!("{path} is an Ogive table, not an input file"), advice))
             }
-            Err(_) => self.refuse_damaged(),
+            Err(_) => {
+                self.refuse_damaged()?;
+                _ = self.finds.is_foreign.set(());
+                Ok(())
+            }
         }
     }
 
@@ -339,6 +406,21 @@ impl InputOptions {
             Some(bad_rows) if is_one(bad_rows) => Err(Failure::usage(
                 format!("{} is the output, and the file of --skip-bad-rows", shown(output)),
                 "give them two names",
+            )),
+            _ => Ok(()),
+        }
+    }
+
+    /// Refuses a file of the folder as the one of the rows that are left out: it would be read as an input.
+    ///
+    /// # Errors
+    /// [`Failure::Usage`].
+    #[cfg(feature = "parquet")]
+    pub(super) fn refuse_bad_rows_inside(&self) -> Result<()> {
+        match &self.skip_bad_rows {
+            Some(bad_rows) if is_inside(bad_rows.path(), &self.path) => Err(Failure::usage(
+                format!("{} is in {}, whose files are the input", bad_rows.path().display(), shown(&self.path)),
+                "name a file outside of it with --skip-bad-rows",
             )),
             _ => Ok(()),
         }
@@ -400,7 +482,7 @@ impl InputOptions {
     fn kept(&self) -> Result<Self> {
         let refused = |source| InputError::Io { path: self.path.clone(), source };
         let pipe = Some(Arc::new(KeptPipe::open(self.source()).map_err(refused)?));
-        Ok(Self { pipe, finds: Box::default(), ..self.clone() })
+        Ok(Self { pipe, finds: Arc::default(), ..self.clone() })
     }
 
     /// The input with a copy of it.
@@ -439,7 +521,7 @@ impl InputOptions {
             })?;
         }
         interrupt.check()?;
-        Ok((Self { spool: Some(spool.into()), pipe: None, finds: Box::default(), ..self.clone() }, Some(scratch)))
+        Ok((Self { spool: Some(spool.into()), pipe: None, finds: Arc::default(), ..self.clone() }, Some(scratch)))
     }
 
     /// The input, to be read once: what is read of a pipe to find its format and its types is kept until then. Files of
@@ -462,11 +544,20 @@ impl InputOptions {
     /// # Errors
     /// Those of the system.
     pub(super) fn file(&self) -> Result<DecodedInput, InputError> {
-        if let Some(pipe) = &self.pipe {
-            return Ok(DecodedInput::new(Box::new(pipe.reader()), None, Decoding::Text));
+        let refused = |source| InputError::Io { path: self.path.clone(), source };
+        let input = match &self.pipe {
+            Some(pipe) => DecodedInput::new(Box::new(pipe.reader()), None, Decoding::Text),
+            None => DecodedInput::open(self.source(), Decoding::Text).map_err(refused)?,
+        };
+        // Types and places of columns are those of the file as it was.
+        if let Some(state) = input.state()
+            && *self.finds.state.get_or_init(|| state) != state
+        {
+            return Err(refused(changed()));
         }
-        let opened = DecodedInput::open(self.source(), Decoding::Text);
-        opened.map_err(|source| InputError::Io { path: self.path.clone(), source })
+        // Text with bytes of zero needs a format, or a name.
+        let is_checked = self.format.is_none() && !self.recognised().is_named;
+        Ok(if is_checked { input.without_zeros() } else { input })
     }
 
     /// Refuses options that do not apply to the format.

@@ -1,14 +1,16 @@
 //! The format of an input, its compression and the delimiter of its fields: as given, by its content, or by its name.
 
 use super::content::{
-    Content, ForeignFormat, HEAD_BYTES, HIVE_DELIMITER, delimiter_of_header, has_decimal_commas, has_in_header,
+    Content, ForeignFormat, HEAD_BYTES, HIVE_DELIMITER, delimiter_of_header, has_decimal_commas, has_in_header, is_text,
 };
 use super::format::Format;
+use super::json_layout::JsonLayout;
 use crate::output::note;
 use crate::reading::decoded::{Compression, DecodedInput, Decoding};
 use crate::reading::kept_pipe::KeptPipe;
 use crate::reading::standard_input::shown;
 use crate::urls::{UrlInput, is_url};
+use ogive_text::{BYTE_ORDER_MARK, SeparatorLine};
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Cursor, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
@@ -41,10 +43,20 @@ pub(crate) struct Recognised {
     /// Whether it is text of Hive: without a header, and with `\N` for nulls.
     pub(super) is_hive: bool,
     pub(super) compression: Option<Compression>,
+    /// Whether it was read and has nothing.
+    pub(super) is_empty: bool,
+    /// Whether its first bytes are text.
+    pub(super) is_text: bool,
     /// Whether it may be separated values or lines of text.
     pub(super) is_unclear: bool,
     /// What it is, if it is no input.
     pub(super) foreign: Option<ForeignFormat>,
+    /// Its layout, if it is JSON whose lines are no rows.
+    pub(super) json_layout: Option<JsonLayout>,
+    /// Whether its name states a format.
+    pub(super) is_named: bool,
+    /// Whether its first line states the delimiter.
+    is_stated: bool,
     /// What the content says that the name does not.
     inferred: Option<String>,
     is_told: AtomicBool,
@@ -53,11 +65,27 @@ pub(crate) struct Recognised {
 impl Recognised {
     /// What an input is. What cannot be read fails where its records are read.
     pub(super) fn of(input: UnknownInput<'_>) -> Self {
-        let UnknownInput { path, source, format, pipe } = input;
+        let UnknownInput { source, format, pipe, .. } = input;
         let head = match pipe {
-            Some(pipe) => Head::of_pipe(DecodedInput::new(Box::new(pipe.reader()), None, Decoding::Text), format),
-            None => Head::of(source).unwrap_or_default(),
+            Some(pipe) => Ok(Head::of_pipe(DecodedInput::new(Box::new(pipe.reader()), None, Decoding::Text), format)),
+            None => Head::of(source),
         };
+        Self::by_head(input, &head)
+    }
+
+    /// What a file of a folder is, and as what it is read if a format is given, by one look at it.
+    #[cfg(feature = "parquet")]
+    pub(super) fn of_part(path: &Path, given: Option<Format>) -> (Self, Option<Self>) {
+        let (head, unknown) = (Head::of(path), UnknownInput { path, source: path, format: None, pipe: None });
+        let as_given = given.map(|_| Self::by_head(UnknownInput { format: given, ..unknown }, &head));
+        (Self::by_head(unknown, &head), as_given)
+    }
+
+    fn by_head(input: UnknownInput<'_>, head: &io::Result<Head>) -> Self {
+        let UnknownInput { path, source, format, .. } = input;
+        let is_empty = head.as_ref().is_ok_and(|head| head.bytes.is_empty());
+        let unread = Head::default();
+        let head = head.as_ref().unwrap_or(&unread);
         let name = inner_name(path);
         let by_name = by_name(&name);
         let mut found = Self {
@@ -67,12 +95,26 @@ impl Recognised {
             is_hive: false,
             is_unclear: false,
             compression: head.compression,
+            is_empty,
+            is_text: is_text(&head.bytes),
             foreign: None,
+            json_layout: None,
+            is_named: by_name.is_some(),
+            is_stated: false,
             inferred: None,
             is_told: AtomicBool::new(false),
         };
+        let is_sosd = by_name == Some(Format::Sosd);
+        let text = head.bytes.strip_prefix(BYTE_ORDER_MARK).unwrap_or(&head.bytes);
+        if let SeparatorLine::Line { delimiter, .. } = SeparatorLine::of(text)
+            && (format == Some(Format::Csv) || format.is_none() && !is_sosd)
+        {
+            (found.format, found.delimiter, found.is_stated) = (Format::Csv, Some(delimiter), true);
+            found.inferred = Some(format!("CSV, delimiter {}", shown_byte(delimiter)));
+            return found;
+        }
         // The first bytes of SOSD files are a number.
-        if format.is_none() && by_name != Some(Format::Sosd) {
+        if format.is_none() && !is_sosd {
             found.take_content(Content::of(&head.bytes, &head.last), by_name, &head.bytes);
         }
         if found.format == Format::Csv && found.delimiter.is_none() {
@@ -98,7 +140,10 @@ impl Recognised {
         let is_without_tabs = || by_name == Some(Format::Tsv) && !has_in_header(head, b'\t');
         let (format, said) = match content {
             Content::Of(Format::Parquet) => (Format::Parquet, "Parquet".to_owned()),
-            Content::Of(format) => (format, "JSON".to_owned()),
+            Content::Of(format) => {
+                self.json_layout = JsonLayout::of(head, head.len() as u64 >= HEAD_BYTES);
+                (format, "JSON".to_owned())
+            }
             Content::Separated(b'\t') if by_name.is_none() => (Format::Tsv, "TSV with escapes such as \\t".to_owned()),
             Content::Separated(b';') if is_of_decimals() => {
                 self.delimiter = Some(b';');
@@ -127,7 +172,11 @@ impl Recognised {
             && !self.is_told.swap(true, Ordering::Relaxed)
         {
             let is_separated = matches!(self.format, Format::Csv | Format::Tsv);
-            let names = if has_header && is_separated { ", names of columns in line 1" } else { "" };
+            let names = match (has_header && is_separated, self.is_stated) {
+                (true, false) => ", names of columns in line 1",
+                (true, true) => ", names of columns in line 2",
+                (false, _) => "",
+            };
             note(format_args!("note: {} is read as {said}{names}; --format says otherwise", shown(path)));
         }
     }

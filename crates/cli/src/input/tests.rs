@@ -393,3 +393,14 @@ mod parquet {
         assert!(matches!(folder.failure("rows.parquet", "PAR1", &[]), Failure::Input(InputError::Malformed { .. })));
     }
 }
+
+#[test]
+fn a_file_that_changes_between_two_passes_is_told() {
+    let folder = Folder::new();
+    let options = folder.options("rows.csv", "id,n\n1,2\n", &["--scan-all"]);
+    let schema = options.schema(TypeSample::Whole).unwrap();
+    assert!(options.open(&schema).is_ok());
+    folder.file("rows.csv", "n,id\n1,2\n3,4\n");
+    let failure = options.open(&schema).map(drop).unwrap_err();
+    assert!(failure.to_string().contains("it was changed while it was read"), "{failure}");
+}

@@ -4,10 +4,11 @@
 //! Nothing is read before the first read, so that an input that is only opened takes nothing from a pipe. Memory does
 //! not depend on the ratio of compression.
 
-use super::pipe::InputFile;
-use flate2::bufread::MultiGzDecoder;
+use super::pipe::{FileState, InputFile};
+use crate::interrupt;
+use flate2::bufread::GzDecoder;
 use std::fmt;
-use std::io::{self, BufReader, Chain, Cursor, ErrorKind, Read};
+use std::io::{self, BufRead, BufReader, Chain, Cursor, ErrorKind, Read};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -21,6 +22,8 @@ const MAGIC_BYTES: usize = 4;
 
 const GZIP_MAGIC: &[u8] = b"\x1f\x8b";
 const ZSTD_MAGIC: &[u8] = b"\x28\xb5\x2f\xfd";
+/// What the decoder says of a window that is longer than those that it takes, of 128 MiB.
+const ZSTD_WINDOW_ERROR: &str = "too much memory";
 /// A frame that readers skip, as parallel compressors write them first: 0x184D2A5? in little-endian order.
 const ZSTD_SKIPPABLE_MAGIC: &[u8] = b"\x2a\x4d\x18";
 
@@ -65,7 +68,10 @@ pub(crate) struct DecodedInput {
     decoding: Decoding,
     compression: Option<Compression>,
     length_bytes: Option<u64>,
+    state: Option<FileState>,
     raw: Arc<RawReads>,
+    /// Bytes that were decoded, if one of zero among them is an error.
+    checked_bytes: Option<u64>,
 }
 
 enum Stage {
@@ -102,15 +108,20 @@ impl DecodedInput {
     /// Those of the system.
     pub(crate) fn open(path: &Path, decoding: Decoding) -> io::Result<Self> {
         let file = InputFile::open(path)?;
-        let length_bytes = file.length_bytes()?;
-        Ok(Self::new(Box::new(file), length_bytes, decoding))
+        let (length_bytes, state) = (file.length_bytes()?, file.state());
+        Ok(Self { state, ..Self::new(Box::new(file), length_bytes, decoding) })
     }
 
     /// The bytes of a reader, decoded.
     pub(crate) fn new(reader: Box<dyn Read + Send>, length_bytes: Option<u64>, decoding: Decoding) -> Self {
         let raw = Arc::new(RawReads::default());
         let stage = Stage::Unread(Counted { reader, raw: Arc::clone(&raw) });
-        Self { stage, decoding, compression: None, length_bytes, raw }
+        Self { stage, decoding, compression: None, length_bytes, state: None, raw, checked_bytes: None }
+    }
+
+    /// The same input, in which a byte of zero is an error: it was taken for text by its first bytes.
+    pub(crate) fn without_zeros(self) -> Self {
+        Self { checked_bytes: Some(0), ..self }
     }
 
     /// The compression, once something was read.
@@ -121,6 +132,11 @@ impl DecodedInput {
     /// The length of the input itself in bytes, if it has one.
     pub(crate) fn length_bytes(&self) -> Option<u64> {
         self.length_bytes
+    }
+
+    /// What shows that a file was changed since it was opened.
+    pub(crate) fn state(&self) -> Option<FileState> {
+        self.state
     }
 
     /// What is read of the input itself, which is what its length is compared with.
@@ -150,9 +166,26 @@ impl DecodedInput {
         })
     }
 
+    /// Refuses bytes of zero among those that were decoded, if it is to be text.
+    fn check(&mut self, decoded: &[u8]) -> io::Result<()> {
+        let Some(checked) = &mut self.checked_bytes else { return Ok(()) };
+        if decoded.contains(&0) {
+            let offset = *checked + decoded.iter().take_while(|byte| **byte != 0).count() as u64;
+            let detail = format!("byte {offset} of its text is zero, so it is no text; --format lines reads it");
+            return Err(io::Error::new(ErrorKind::InvalidData, detail));
+        }
+        *checked += decoded.len() as u64;
+        Ok(())
+    }
+
     /// Says where compressed data are damaged, unless the input itself cannot be read.
     fn explain(&self, error: io::Error) -> io::Error {
         match self.compression {
+            Some(Compression::Zstd) if error.to_string().contains(ZSTD_WINDOW_ERROR) => {
+                let detail = "its Zstandard window is longer than 128 MiB, which takes as much memory; pipe it in, as \
+                              in `zstd -dc --long=31 FILE | ogive build - -o TABLE`";
+                io::Error::new(ErrorKind::Unsupported, detail)
+            }
             Some(compression) if !self.raw.has_failed.load(Ordering::Relaxed) => {
                 let (name, bytes) = (compression.name(), self.raw.bytes());
                 let what = if error.kind() == ErrorKind::UnexpectedEof { "are cut off" } else { "are damaged" };
@@ -168,6 +201,8 @@ impl DecodedInput {
 
 impl Read for DecodedInput {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        // Little of a compressed input may become much.
+        interrupt::check_reading()?;
         let mut reader = match std::mem::replace(&mut self.stage, Stage::Ended) {
             Stage::Unread(raw) => self.start(raw).map_err(|error| self.explain(error))?,
             Stage::Reading(reader) => reader,
@@ -176,6 +211,8 @@ impl Read for DecodedInput {
         match reader.read(buffer) {
             Err(error) if error.kind() != ErrorKind::Interrupted => Err(self.explain(error)),
             read => {
+                let length = *read.as_ref().unwrap_or(&0);
+                self.check(&buffer[..length])?;
                 self.stage = Stage::Reading(reader);
                 read
             }
@@ -188,7 +225,7 @@ fn decoder(compression: Compression, raw: impl Read + Send + 'static) -> io::Res
     match compression {
         Compression::Gzip => {
             let raw = BufReader::with_capacity(COMPRESSED_PIECE_BYTES, raw);
-            Ok(Box::new(MultiGzDecoder::new(raw)))
+            Ok(Box::new(GzipMembers { member: Some(GzDecoder::new(raw)) }))
         }
         #[cfg(feature = "zstd")]
         Compression::Zstd => Ok(Box::new(zstd::stream::read::Decoder::new(raw)?)),
@@ -197,6 +234,51 @@ fn decoder(compression: Compression, raw: impl Read + Send + 'static) -> io::Res
             let detail = "it is compressed by Zstandard, and this ogive was built without it (--features zstd); pipe \
                           it in, as in `zstd -dc FILE | ogive build - -o TABLE`";
             Err(io::Error::new(ErrorKind::Unsupported, detail))
+        }
+    }
+}
+
+/// The members of a gzip input, one after another. Zeros behind them are no data, as gzip(1) has it: they fill the last
+/// block of a tape.
+struct GzipMembers<R> {
+    /// `None` behind the last one.
+    member: Option<GzDecoder<R>>,
+}
+
+impl<R: BufRead> Read for GzipMembers<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        while let Some(member) = &mut self.member {
+            let read = member.read(buffer)?;
+            if read > 0 || buffer.is_empty() {
+                return Ok(read);
+            }
+            if let Some(member) = self.member.take() {
+                let mut rest = member.into_inner();
+                self.member = has_member(&mut rest)?.then(|| GzDecoder::new(rest));
+            }
+        }
+        Ok(0)
+    }
+}
+
+/// Whether there is more behind a member than zeros.
+fn has_member(rest: &mut impl BufRead) -> io::Result<bool> {
+    let mut is_padded = false;
+    loop {
+        let piece = match rest.fill_buf() {
+            Err(error) if error.kind() == ErrorKind::Interrupted => continue,
+            piece => piece?,
+        };
+        let (length, zeros) = (piece.len(), piece.iter().take_while(|byte| **byte == 0).count());
+        rest.consume(zeros);
+        is_padded |= zeros > 0;
+        match zeros < length {
+            true if is_padded => {
+                return Err(io::Error::new(ErrorKind::InvalidData, "there are bytes behind the zeros at its end"));
+            }
+            true => return Ok(true),
+            false if length == 0 => return Ok(false),
+            false => {}
         }
     }
 }
@@ -296,7 +378,11 @@ mod tests {
     #[test]
     fn several_members_are_one_input() {
         let parts = [gzipped(b"a,b\n1,"), gzipped(b""), gzipped(b"2\n")].concat();
-        assert_eq!(decoded(parts).unwrap(), b"a,b\n1,2\n");
+        let padded = |zeros: usize| [&parts[..], &vec![0; zeros]].concat();
+        for zeros in [0, 1, 3, 512, 2 * COMPRESSED_PIECE_BYTES] {
+            assert_eq!(decoded(padded(zeros)).unwrap(), b"a,b\n1,2\n");
+        }
+        assert!(decoded([padded(512), gzipped(b"2\n")].concat()).is_err());
     }
 
     #[test]

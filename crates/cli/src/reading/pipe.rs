@@ -59,6 +59,13 @@ pub(crate) struct FileState {
 }
 
 impl FileState {
+    /// That of a file behind a URL, as it was when it was opened; `None` if its storage says nothing by which a change
+    /// can be told.
+    fn of_url(input: &UrlInput) -> Option<Self> {
+        let modified = SystemTime::UNIX_EPOCH.checked_add(Duration::from_nanos(input.modified_ns()?))?;
+        Some(Self { length_bytes: input.length_bytes(), modified })
+    }
+
     fn of(file: &File) -> Option<Self> {
         let metadata = file.metadata().ok().filter(Metadata::is_file)?;
         Some(Self { length_bytes: metadata.len(), modified: metadata.modified().ok()? })
@@ -91,6 +98,15 @@ impl InputFile {
         }
     }
 
+    /// What shows a change of the file from now on; `None` for pipes.
+    pub(crate) fn state(&self) -> Option<FileState> {
+        match self {
+            Self::Regular(_, state) => *state,
+            Self::Pipe(_) => None,
+            Self::Url(input) => FileState::of_url(input),
+        }
+    }
+
     /// Whether a read returns within this time: `false` if the writer of a pipe lets it wait longer.
     ///
     /// # Errors
@@ -101,6 +117,11 @@ impl InputFile {
             Self::Regular(..) | Self::Url(_) => Ok(true),
         }
     }
+}
+
+/// The error of a file that is not as it was.
+pub(crate) fn changed() -> io::Error {
+    io::Error::other("it was changed while it was read; read it again, or a copy of it")
 }
 
 /// Opens a file of a format that is not read from its start to its end, which no pipe can be.
@@ -195,10 +216,7 @@ impl Read for Pipe {
             match self.pieces()?.recv_timeout(LOOK_EVERY) {
                 Ok(piece) => self.piece = io::Cursor::new(piece?),
                 Err(RecvTimeoutError::Disconnected) => return Ok(0),
-                Err(RecvTimeoutError::Timeout) if interrupt::is_asked_anywhere() => {
-                    return Err(io::Error::other(ogive::Error::interrupted()));
-                }
-                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Timeout) => interrupt::check_reading()?,
             }
         }
     }
@@ -206,11 +224,12 @@ impl Read for Pipe {
 
 impl Read for InputFile {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        interrupt::check_reading()?;
         match self {
             Self::Regular(file, state) => {
                 let read = file.read(buffer)?;
                 if read == 0 && !buffer.is_empty() && *state != FileState::of(file) {
-                    return Err(io::Error::other("it was changed while it was read; read it again, or a copy of it"));
+                    return Err(changed());
                 }
                 Ok(read)
             }

@@ -139,3 +139,46 @@ fn text_of_hive_has_no_header() {
     folder.run(&["scan", "t.ogive", "--json"]).exits_with(0);
     folder.run(&["scan", "t.ogive"]).exits_with(0).prints("1\ta\t2.50\n2\t\t3.75\n3\t\"c,\t\n");
 }
+
+#[test]
+fn what_a_folder_has_that_cannot_be_read_and_what_it_lacks_is_told() {
+    let folder = Folder::new();
+    std::fs::create_dir_all(folder.path("in/dt=2026-01-02/hour=7")).unwrap();
+    folder.write("in/dt=2026-01-02/hour=7/a.csv", "id,n\n1,2\n");
+    std::os::unix::fs::symlink("nowhere", folder.path("in/b.csv")).unwrap();
+    let built = folder.run(&["build", "in", "-o", "t.ogive"]).exits_with(0);
+    built.complains_of("left out of in: b.csv (a link that leads nowhere)").keeps_quiet_about("states");
+    // A folder does not know of those above it.
+    for (given, parent) in [("in/dt=2026-01-02/hour=7", "in"), ("in/dt=2026-01-02/", "in")] {
+        let built = folder.build(given, "t.ogive", &["--force"]);
+        let told = format!("no column of its files; {parent} as input has it");
+        assert!(built.stderr.contains("states dt") && built.stderr.contains(&told), "{}", built.stderr);
+    }
+    let info = folder.run(&["info", "in"]).exits_with(1).stdout;
+    let told = ["in: a folder of comma-separated values, 1 file", "columns: id, n, dt, hour", "`ogive build in -o"];
+    assert!(told.iter().all(|told| info.contains(told)), "{info}");
+    std::fs::create_dir(folder.path("none")).unwrap();
+    let info = folder.run(&["info", "none"]).exits_with(1).stdout;
+    assert!(info.contains("without files to read"), "{info}");
+    let unnamed = <std::ffi::OsStr as std::os::unix::ffi::OsStrExt>::from_bytes(b"\xff");
+    std::fs::create_dir(folder.path("in").join(unnamed)).unwrap();
+    folder.run(&["build", "in", "-o", "t.ogive"]).exits_with(1).complains_of("its name is not text in UTF-8");
+}
+
+#[test]
+fn nothing_is_written_into_a_folder_that_is_the_input() {
+    let folder = Folder::new();
+    std::fs::create_dir_all(folder.path("in/below")).unwrap();
+    folder.write("in/a.csv", "id,n\n1,2\nx\n");
+    for bad_rows in ["in/bad.csv", "in/below/bad.csv"] {
+        let build = ["build", "in", "-o", "t.ogive", "--skip-bad-rows", bad_rows];
+        folder.run(&build).exits_with(2).complains_of("is in in, whose files are the input");
+    }
+    folder.write("in/a.csv", "id,n\n1,2\n");
+    let join = ["join", "in", "in", "--on", "id", "-o", "in/out.csv"];
+    folder.run(&join).exits_with(1).complains_of("in/out.csv is in in, whose files are the input");
+    // A table is none of the files that are read.
+    folder.build("in", "in/t.ogive", &[]);
+    let join = folder.run(&["join", "in", "in", "--on", "id", "-o", "out.csv"]).exits_with(0);
+    join.complains_of("left out of in: t.ogive");
+}

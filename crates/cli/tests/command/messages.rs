@@ -5,6 +5,7 @@ use super::run::{Folder, Run, grouped, sosd};
 use ogive::index::{Index, IndexOptions};
 use ogive::io::LocalStorage;
 use std::ffi::OsStr;
+use std::io::Write;
 use std::os::unix::ffi::OsStrExt;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
@@ -169,6 +170,25 @@ fn an_interrupt_ends_the_wait_for_a_pipe() {
     folder.build("pipe", "t.ogive", &[]);
     writer.join().unwrap();
     folder.run(&["scan", "t.ogive"]).exits_with(0).prints("apple\t\nbanana\t\n");
+}
+
+#[test]
+fn an_interrupt_ends_the_parsing_of_an_input_without_records() {
+    let folder = Folder::new();
+    // Hours of empty lines, of which few bytes are read.
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+    encoder.write_all(&[b'\n'; 1 << 20]).unwrap();
+    folder.write("blank.jsonl.gz", encoder.finish().unwrap().repeat(1 << 14));
+    interrupted(&folder, &["build", "blank.jsonl.gz", "-o", "t.ogive"]);
+    assert!(Command::new("mkfifo").arg(folder.path("pipe")).status().unwrap().success());
+    let path = folder.path("pipe");
+    let writer = std::thread::spawn(move || {
+        let mut pipe = std::fs::OpenOptions::new().write(true).open(path).unwrap();
+        while pipe.write_all(&[b'\n'; 1 << 16]).is_ok() {}
+    });
+    interrupted(&folder, &["db", "import", "store", "pipe", "--format", "jsonl"]);
+    writer.join().unwrap();
+    assert_eq!(folder.names(), ["blank.jsonl.gz", "pipe"]);
 }
 
 #[test]

@@ -47,6 +47,14 @@ fn forms() -> Vec<(&'static str, Vec<u8>, &'static str)> {
             "\u{feff} [\n  {\"id\": 2,\n \"name\": \"b c\"}\n, {\"name\": \"\u{e4}\", \"id\": 10} ]\n\n".into(),
             "as JSON",
         ),
+        (
+            "p.csv",
+            format!("\u{feff}sep=;\r\n{semicolons}").into(),
+            "delimiter ';', names of columns in line 2; --format",
+        ),
+        ("q.csv", utf_16(&format!("sep=\t\n{tabs}"), u16::to_le_bytes), "read as CSV, delimiter '\\t'"),
+        ("r.csv.gz", [gzip(CSV), vec![0; 700]].concat(), ""),
+        ("s.csv", CSV.replace('\n', "\r").into(), ""),
         ("o.json.gz", gzip("{\"id\":2,\"name\":\"b c\"}\n{\"id\":10,\"name\":\"\u{e4}\"}\n"), ""),
     ]
 }
@@ -91,6 +99,17 @@ fn zstandard_is_decoded() {
     }
     folder.write("cut.csv.zst", &frame(&CSV.as_bytes().repeat(100))[..30]);
     build(&folder, "cut.csv.zst", false).exits_with(1).complains_of("Zstandard");
+    // As `zstd --long` writes it: a header with a window of 2^N bytes, and a last block of bytes as they are.
+    let windowed = |log: u8| {
+        let block = (CSV.len() as u32) << 3 | 1;
+        [b"\x28\xb5\x2f\xfd\0", &[(log - 10) << 3][..], &block.to_le_bytes()[..3], CSV.as_bytes()].concat()
+    };
+    folder.write("long.csv.zst", windowed(27));
+    build(&folder, "long.csv.zst", false).exits_with(0);
+    folder.run(&["scan", "t.ogive"]).exits_with(0).prints("2\tb c\n10\t\u{e4}\n");
+    folder.write("longest.csv.zst", windowed(28));
+    let refused = build(&folder, "longest.csv.zst", false).exits_with(1);
+    refused.complains_of("window is longer than 128 MiB").complains_of("`zstd -dc --long=31 FILE |");
 }
 
 #[test]
@@ -140,6 +159,10 @@ fn files_of_other_formats_are_refused_by_name() {
         (b"one\0two\n".to_vec(), "bytes of zero"),
         ("a\nb\n".encode_utf16().flat_map(u16::to_le_bytes).collect(), "UTF-16 without a byte order mark"),
         (b"--\n-- PostgreSQL database dump\n--\n".to_vec(), "SQL statements"),
+        (b"SET x = 0;\n\nCOPY public.t (id, n) FROM stdin;\n1\t2\n\\.\n".to_vec(), "\\copy (select * from NAME) to"),
+        (b" id | n \n----+---\n  1 | 2\n(1 row)\n".to_vec(), "psql --csv -c"),
+        (b"| id | n |\n|---:|---|\n| 1 | 2 |\n".to_vec(), "a table of Markdown"),
+        (b"+----+---+\n| id | n |\n+----+---+\n|  1 | 2 |\n+----+---+\n".to_vec(), "drawn for people"),
     ] {
         let folder = Folder::new();
         folder.write("input", &content);
@@ -167,6 +190,57 @@ fn lines_stay_lines_where_they_are_asked_for_or_nothing_speaks_against_it() {
     folder.run(&["scan", "u"]).exits_with(0).prints("Doe, John\t\nplain\t\n");
     folder.write("zeros", "a\0b\n");
     folder.run(&["build", "zeros", "-o", "v", "--format", "lines"]).exits_with(0);
+}
+
+#[test]
+fn lines_of_old_macs_end_with_carriage_returns() {
+    let folder = Folder::new();
+    let lines: String = (10_000..30_000).map(|key| format!("key {key}\r")).collect();
+    for (name, content, count) in
+        [("long", &*lines, "20000\n"), ("open.txt", "b\rc\ra", "3\n"), ("mixed", "1\r2\n3\r\n", "2\n")]
+    {
+        folder.write(name, content);
+        build(&folder, name, false).exits_with(0);
+        folder.run(&["count", "t.ogive"]).exits_with(0).prints(count);
+        let piped = ["build", "-", "-o", "t.ogive", "--format", "lines", "--key-type", "text"];
+        folder.run_piped(name, &piped).exits_with(0);
+        folder.run(&["count", "t.ogive"]).exits_with(0).prints(count);
+    }
+    folder.run(&["get", "t.ogive", "1\\r2"]).exits_with(0);
+}
+
+#[test]
+fn bytes_of_zero_are_no_text_wherever_they_are() {
+    let folder = Folder::new();
+    let lines = "some key\n".repeat(10_000);
+    folder.write("late", format!("{lines}a\0b\n"));
+    for is_piped in [false, true] {
+        build(&folder, "late", is_piped).exits_with(1).complains_of("byte 90001 of its text is zero");
+    }
+    folder.write("late.gz", gzip(format!("id,n\n{}3,\0\n", "1,2\n".repeat(20_000))));
+    build(&folder, "late.gz", false).exits_with(1).complains_of("byte 80007 of its text is zero");
+    assert_eq!(folder.names(), ["late", "late.gz"]);
+    folder.run(&["build", "late", "-o", "t.ogive", "--format", "lines"]).exits_with(0);
+    folder.run(&["get", "t.ogive", "a\\x00b"]).exits_with(0);
+}
+
+#[test]
+fn json_whose_lines_are_no_rows_is_refused_with_the_line_that_makes_rows_of_it() {
+    let folder = Folder::new();
+    for (content, told) in [
+        ("{\"rows\":[{\"id\":1},{\"id\":2}]}", "jq -c '.rows[]' FILE"),
+        ("{\n  \"meta\": {\"n\": 2},\n  \"data\": [\n    {\"id\": 1}\n  ]\n}\n", "jq -c '.data[]' FILE"),
+        ("{\n  \"id\": 1\n}\n{\n  \"id\": 2\n}\n", "jq -c . FILE"),
+    ] {
+        folder.write("a.json", content);
+        for is_piped in [false, true] {
+            build(&folder, "a.json", is_piped).exits_with(1).complains_of(told).complains_of("--format jsonl");
+        }
+        folder.run(&["db", "import", "s", "a.json"]).exits_with(1).complains_of(told);
+    }
+    // Lines with arrays of objects, of which others can be read.
+    folder.write("a.json", "{\"id\":1,\"of\":[{\"n\":1}]}\n{\"id\":2,\"of\":[]}\n");
+    folder.run(&["build", "a.json", "-o", "t.ogive", "--key", "id", "--keys-only"]).exits_with(0);
 }
 
 #[test]

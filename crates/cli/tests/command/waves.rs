@@ -148,12 +148,12 @@ fn keys_before_one_that_is_no_key_are_answered_before_the_error() {
         let of = |keys: &[&str]| folder.run(&[&["get", place], keys].concat()).stdout;
         let before = of(&["2", "7", "4"]);
         assert!(before.lines().count() >= 2, "{before}");
-        for (run, word) in [
-            (folder.run(&["get", place, "2", "7", "4", "x", "6"]), "'x'"),
-            (folder.run_piped("keys.txt", &["get", place, "-"]), "''"),
-        ] {
-            run.exits_with(2).prints(&before).complains_of("7: not found").complains_of(word);
-        }
+        let run = folder.run(&["get", place, "2", "7", "4", "x", "6"]).exits_with(2);
+        run.prints(&before).complains_of("7: not found").complains_of("'x'");
+        // Of the keys of standard input, those behind it are answered, too.
+        let run = folder.run_piped("keys.txt", &["get", place, "-"]).exits_with(2).prints(&of(&["2", "7", "4", "6"]));
+        let run = run.complains_of("7: not found").complains_of("line 4 of standard input: ''");
+        run.complains_of("standard input has 1 line without a key; all others are answered");
     }
 }
 

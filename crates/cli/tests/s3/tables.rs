@@ -1,8 +1,12 @@
 //! Goal: every command that takes a table or an input takes a URL. Method: the same records as files and as objects,
 //! with the same answers.
 
+#[cfg(feature = "parquet")]
+use super::proxy::Proxy;
 use super::server::{BUCKET, Place};
 use std::fmt::Write;
+#[cfg(feature = "parquet")]
+use std::sync::{Arc, Mutex};
 
 /// Rows of a CSV file whose keys are not sorted as text.
 fn rows(count: u64) -> String {
@@ -147,6 +151,9 @@ fn options_come_from_the_url_or_the_command_line_and_http_is_read_only() {
     let got = bare(&["get", &http, "297"]);
     assert_eq!((got.code, got.stdout.trim()), (Some(0), "name 99"), "{got:?}");
     bare(&["get", &http, "298"]).complains_of(&["not found"]);
+    place.prints(&["db", "put", &url("options/store"), "a", "b"]);
+    let store = format!("{endpoint}/{BUCKET}/options/store");
+    bare(&["get", &store, "a"]).complains_of(&["nothing is listed by http", "s3://bucket/store"]);
     bare(&["build", "rows.csv", "-o", &format!("{endpoint}/{BUCKET}/new.ogive")]).complains_of(&["read only"]);
 }
 
@@ -289,6 +296,32 @@ fn inputs_and_parquet_files_are_read_by_http_and_their_changes_are_told() {
     // The target of a copy that is missing is told, and not the source.
     place.prints(&["db", "put", "source", "a", "b"]);
     place.run(&["db", "checkpoint", "source", "s3://no-such-bucket/copy"]).complains_of(&["no such bucket"]);
+}
+
+/// What is asked for a folder of text: each file is recognised, and then read for its names, its types and its rows.
+#[cfg(feature = "parquet")]
+#[test]
+fn a_folder_by_url_is_looked_at_once() {
+    let Some(place) = Place::new() else { return };
+    for day in 1..=3 {
+        place.server.put(&format!("folded/in/day={day}/part-0"), format!("id,n\n{day},5\n"));
+    }
+    place.server.put("folded/in/day=3/empty", "");
+    let asked = Arc::new(Mutex::new(Vec::new()));
+    let noted = Arc::clone(&asked);
+    let proxy = Proxy::before(&place.server, move |request, _| {
+        noted.lock().unwrap().push(request.lines().next().unwrap_or_default().to_owned());
+    });
+    let run = place.run_at(&proxy.endpoint(), &["build", &url("folded/in/"), "-o", "t.ogive"]);
+    assert!(run.code == Some(0) && run.stderr.contains("left out of s3://bucket/folded/in/: day=3/empty"), "{run:?}");
+    assert_eq!(place.prints(&["scan", "t.ogive"]), "1\t5\t1\n2\t5\t2\n3\t5\t3\n");
+    let asked = std::mem::take(&mut *asked.lock().unwrap());
+    let count = |part: &str| asked.iter().filter(|line| line.contains(part)).count();
+    let (of_one, listings) = (count("day%3D1/part-0"), count("list-type"));
+    println!("{of_one} requests for a file, {listings} listings, {} in all", asked.len());
+    // Each opening asks for the length, and then for the bytes. One listing says that there is no store, one names the
+    // files, and nine look for the logs of lake tables.
+    assert_eq!((of_one, listings, asked.len()), (4 * 2, 2 + 9, 39), "{asked:#?}");
 }
 
 #[cfg(feature = "parquet")]

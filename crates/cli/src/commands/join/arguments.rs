@@ -16,6 +16,7 @@ use std::convert::Infallible;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
+use std::sync::Arc;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -442,7 +443,7 @@ impl BothSides {
             value_type: None,
             known: None,
             pads_bytes: false,
-            finds: Box::default(),
+            finds: Arc::default(),
             row_limit: self.row_limit,
             quote: None,
             lenient: false,
