@@ -17,6 +17,7 @@ mod format;
 mod json;
 mod known;
 mod lines;
+mod null_keys;
 mod open;
 mod options;
 #[cfg(feature = "parquet")]
