@@ -47,6 +47,8 @@ pub(crate) struct Examined {
     pub(crate) records: u64,
     /// Length of the longest record.
     pub(crate) longest_bytes: u64,
+    /// Records besides that were left out because their keys have nulls.
+    pub(crate) null_keys: u64,
 }
 
 impl Examined {
@@ -128,7 +130,8 @@ fn read_through(input: &InputOptions, schema: &Schema, interrupt: &Interrupt) ->
         }
         work.step(|| records.position_bytes())?;
     }
-    Ok(Examined { plan: Plan { schema: schema.clone(), sort }, records: work.records, longest_bytes })
+    let null_keys = records.null_keys();
+    Ok(Examined { plan: Plan { schema: schema.clone(), sort }, records: work.records, longest_bytes, null_keys })
 }
 
 /// Whether a record shows that the types of a schema, or its columns, were guessed from too few records.

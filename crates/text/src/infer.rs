@@ -206,12 +206,6 @@ impl ColumnGuess {
         }
     }
 
-    /// The first record with an empty field, if any has one.
-    #[must_use]
-    pub fn first_empty(&self) -> Option<u64> {
-        self.first_empty
-    }
-
     /// Whether a value was seen.
     #[must_use]
     pub fn has_values(&self) -> bool {

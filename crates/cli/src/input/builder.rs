@@ -1,6 +1,7 @@
 //! Records made of the fields of a row, whatever form these have in the input.
 
 use super::InputError;
+use super::null_keys::NullKeys;
 use super::record::Record;
 use super::schema::{ReadColumn, Schema};
 use ogive::KeyType;
@@ -19,7 +20,10 @@ pub(crate) struct RecordBuilder {
     rows: Option<RowBuilder>,
     /// The form of text that the values are, if they are only passed on.
     printed: Option<Separated>,
+    null_keys: NullKeys,
     records: u64,
+    /// Records that were left out because their keys have nulls.
+    left_out: u64,
     /// The line of the record, if it has one.
     line: Option<u64>,
     key: Vec<u8>,
@@ -42,7 +46,9 @@ impl RecordBuilder {
             key_type: schema.record_type.keys,
             rows,
             printed: None,
+            null_keys: schema.null_keys,
             records: 0,
+            left_out: 0,
             line: None,
             key: Vec::new(),
             value: Vec::new(),
@@ -55,36 +61,40 @@ impl RecordBuilder {
         Self { printed: Some(form), ..self }
     }
 
-    /// The next record. `convert` gives the field of a column, by its index among those of the key and the value; of a
-    /// field that is not of its type it gives the text, and none of a null.
-    ///
-    /// # Errors
-    /// [`InputError::WrongType`] for a field that is not of its type.
-    #[cfg(any(feature = "parquet", test))]
-    pub(crate) fn build<'a>(
-        &mut self,
-        convert: impl FnMut(usize, &ReadColumn, &mut Vec<u8>) -> Result<FieldBytes<'a>, Option<String>>,
-    ) -> Result<Record<'_>, InputError> {
-        self.fill(None, convert).map(|()| self.record())
-    }
-
     /// The record that was [filled](Self::fill).
     pub(crate) fn record(&self) -> Record<'_> {
         Record { key: &self.key, value: &self.value }
     }
 
-    /// Takes the next record, which is in this line, as [`Self::build`] does.
+    /// Records that were left out because their keys have nulls.
+    pub(crate) fn left_out(&self) -> u64 {
+        self.left_out
+    }
+
+    /// Takes the next record, which is in this line if it is in one; `false` if it is left out because its key has
+    /// nulls. `convert` gives the field of a column, by its index among those of the key and the value; of a field that
+    /// is not of its type it gives the text, and none of a null.
     ///
     /// # Errors
-    /// As [`Self::build`].
+    /// [`InputError::WrongType`] for a field that is not of its type.
     pub(crate) fn fill<'a>(
         &mut self,
         line: Option<u64>,
         mut convert: impl FnMut(usize, &ReadColumn, &mut Vec<u8>) -> Result<FieldBytes<'a>, Option<String>>,
-    ) -> Result<(), InputError> {
+    ) -> Result<bool, InputError> {
         self.records += 1;
         self.line = line;
-        self.build_key(&mut convert)?;
+        if !self.build_key(&mut convert)? {
+            self.left_out += 1;
+            return Ok(false);
+        }
+        self.build_value(convert).map(|()| true)
+    }
+
+    fn build_value<'a>(
+        &mut self,
+        mut convert: impl FnMut(usize, &ReadColumn, &mut Vec<u8>) -> Result<FieldBytes<'a>, Option<String>>,
+    ) -> Result<(), InputError> {
         self.value.clear();
         if let Some(form) = self.printed {
             return self.print(form, convert);
@@ -142,10 +152,11 @@ impl RecordBuilder {
         Ok(())
     }
 
+    /// Makes the key; `false` if the record is left out because of it.
     fn build_key<'a>(
         &mut self,
         convert: &mut impl FnMut(usize, &ReadColumn, &mut Vec<u8>) -> Result<FieldBytes<'a>, Option<String>>,
-    ) -> Result<(), InputError> {
+    ) -> Result<bool, InputError> {
         self.key.clear();
         // A tuple of one column has the form of other tuples.
         if let [column] = &self.keys[..]
@@ -154,9 +165,10 @@ impl RecordBuilder {
             return match convert(0, column, &mut self.key) {
                 Ok(FieldBytes::Own(bytes)) => {
                     self.key.extend_from_slice(bytes);
-                    Ok(())
+                    Ok(true)
                 }
-                Ok(FieldBytes::Encoded) => Ok(()),
+                Ok(FieldBytes::Encoded) => Ok(true),
+                Ok(FieldBytes::Null) if self.null_keys == NullKeys::LeftOut => Ok(false),
                 Ok(FieldBytes::Null) => Err(self.refuse(column, None)),
                 Err(written) => Err(self.refuse(column, written)),
             };
@@ -172,9 +184,12 @@ impl RecordBuilder {
             };
             components.push(value.ok_or_else(|| self.refuse(column, Some(String::new())))?);
         }
+        if !self.null_keys.takes(self.key_type, components.iter().map(|value| *value == Value::Null)) {
+            return Ok(false);
+        }
         let encoded = self.key_type.encode(&Value::Tuple(components));
         self.key = encoded.map_err(|_| self.refuse(&self.keys[0], Some(String::new())))?;
-        Ok(())
+        Ok(true)
     }
 
     fn refuse(&self, column: &ReadColumn, written: Option<String>) -> InputError {

@@ -271,6 +271,8 @@ pub(super) struct FolderInput {
     next: usize,
     current: Option<Box<dyn Input + Send>>,
     done_bytes: u64,
+    /// Records of the files before that were left out because their keys have nulls.
+    null_keys: u64,
     /// Records that were read.
     good: u64,
     /// The record that was read last: the files lend theirs, but one that has ended is replaced.
@@ -292,7 +294,19 @@ impl FolderInput {
         };
         let (options, schema) = (options.clone(), schema.clone());
         let record = <(Vec<u8>, Vec<u8>)>::default();
-        Self { folder, options, files, schema, facts, next: 0, current: None, done_bytes: 0, good: 0, record }
+        Self {
+            folder,
+            options,
+            files,
+            schema,
+            facts,
+            next: 0,
+            current: None,
+            done_bytes: 0,
+            null_keys: 0,
+            good: 0,
+            record,
+        }
     }
 
     /// Opens the next file; whether there is one.
@@ -350,6 +364,7 @@ impl Input for FolderInput {
                     return Ok(Some(Record { key: &self.record.0, value: &self.record.1 }));
                 }
                 self.done_bytes += current.position_bytes();
+                self.null_keys += current.null_keys();
                 self.current = None;
             }
             let begun = self.begin();
@@ -363,5 +378,9 @@ impl Input for FolderInput {
 
     fn position_bytes(&self) -> u64 {
         self.done_bytes + self.current.as_ref().map_or(0, |current| current.position_bytes())
+    }
+
+    fn null_keys(&self) -> u64 {
+        self.null_keys + self.current.as_ref().map_or(0, |current| current.null_keys())
     }
 }

@@ -18,6 +18,7 @@ mod json;
 mod json_layout;
 mod known;
 mod lines;
+mod null_keys;
 mod open;
 mod options;
 #[cfg(feature = "parquet")]

@@ -148,6 +148,11 @@ pub(crate) struct InputOptions {
     #[arg(skip)]
     pub(crate) known: Option<Box<KnownColumns>>,
 
+    /// Whether records whose keys have a null are left out where the type of the keys has none: in a join, such a key
+    /// matches nothing.
+    #[arg(skip)]
+    pub(crate) leave_null_keys_out: bool,
+
     /// Whether keys alone are as good as those with values of bytes: an index has payloads in any case.
     #[arg(skip)]
     pub(crate) pads_bytes: bool,

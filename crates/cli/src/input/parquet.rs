@@ -60,7 +60,10 @@ pub(super) fn schema(options: &InputOptions) -> Result<Schema> {
     }
     // Keys of one column are never null, even if the file would allow it, unless they are tuples of it.
     let count = selection.keys.len();
-    if count == 1 && options.key_type.is_none_or(|key_type| key_type == columns[0].key_type) {
+    if count == 1
+        && !options.leaves_null_keys_out()
+        && options.key_type.is_none_or(|key_type| key_type == columns[0].key_type)
+    {
         columns[0].nullable = false;
     }
     let mut values = columns.split_off(count);
@@ -137,7 +140,10 @@ pub(super) fn folder_schema(options: &InputOptions, files: &[InputOptions], name
         column.guessed = false;
     }
     let count = selection.keys.len();
-    if count == 1 && options.key_type.is_none_or(|key_type| key_type == columns[0].key_type) {
+    if count == 1
+        && !options.leaves_null_keys_out()
+        && options.key_type.is_none_or(|key_type| key_type == columns[0].key_type)
+    {
         columns[0].nullable = false;
     }
     let values = columns.split_off(count);
@@ -409,28 +415,36 @@ impl Input for ParquetInput {
     }
 
     fn next(&mut self) -> Result<Option<Record<'_>>, InputError> {
-        while self.batch.as_ref().is_none_or(|(batch, row)| *row == batch.num_rows()) {
-            match self.rows.next() {
-                None => return Ok(None),
-                Some(Ok(batch)) => self.batch = Some((as_hinted(&self.path, batch, &self.hints)?, 0)),
-                Some(Err(error)) => return Err(malformed(&self.path, error)),
+        loop {
+            while self.batch.as_ref().is_none_or(|(batch, row)| *row == batch.num_rows()) {
+                match self.rows.next() {
+                    None => return Ok(None),
+                    Some(Ok(batch)) => self.batch = Some((as_hinted(&self.path, batch, &self.hints)?, 0)),
+                    Some(Err(error)) => return Err(malformed(&self.path, error)),
+                }
+            }
+            let Some((batch, next)) = &mut self.batch else { return Ok(None) };
+            let row = *next;
+            *next += 1;
+            self.done += 1;
+            let (places, uuids) = (&self.places, &self.uuids);
+            let array = |index: usize| {
+                let place = places.get(index).copied().flatten()?;
+                Some((batch.column(place), uuids.get(place) == Some(&true)))
+            };
+            let keys = self.keys;
+            let build = |index, column: &ReadColumn, target: &mut Vec<u8>| {
+                let own = |target: &mut Vec<u8>| convert(column, array(index), row, index < keys, target);
+                column.read_with_stated(index < keys, target, own)
+            };
+            if self.builder.fill(None, build)? {
+                return Ok(Some(self.builder.record()));
             }
         }
-        let Some((batch, next)) = &mut self.batch else { return Ok(None) };
-        let row = *next;
-        *next += 1;
-        self.done += 1;
-        let (places, uuids) = (&self.places, &self.uuids);
-        let array = |index: usize| {
-            let place = places.get(index).copied().flatten()?;
-            Some((batch.column(place), uuids.get(place) == Some(&true)))
-        };
-        let keys = self.keys;
-        let build = |index, column: &ReadColumn, target: &mut Vec<u8>| {
-            let own = |target: &mut Vec<u8>| convert(column, array(index), row, index < keys, target);
-            column.read_with_stated(index < keys, target, own)
-        };
-        self.builder.build(build).map(Some)
+    }
+
+    fn null_keys(&self) -> u64 {
+        self.builder.left_out()
     }
 
     fn position_bytes(&self) -> u64 {

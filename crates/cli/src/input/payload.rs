@@ -36,6 +36,10 @@ impl Input for WithPayload {
     fn position_bytes(&self) -> u64 {
         self.inner.position_bytes()
     }
+
+    fn null_keys(&self) -> u64 {
+        self.inner.null_keys()
+    }
 }
 
 /// The payload of a key: a stream of SplitMix64 (Steele, Lea, Flood 2014), seeded with a fold of the key. Noise, so it

@@ -52,4 +52,9 @@ pub(crate) trait Input: Debug {
 
     /// Bytes of the file read so far, for progress.
     fn position_bytes(&self) -> u64;
+
+    /// Records that were left out so far because their keys have nulls.
+    fn null_keys(&self) -> u64 {
+        0
+    }
 }

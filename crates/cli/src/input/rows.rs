@@ -3,6 +3,7 @@
 use super::InputError;
 use super::bad_rows::BadRows;
 use super::builder::RecordBuilder;
+use super::null_keys::NullKeys;
 use super::record::{Input, InputFacts, Record};
 use super::schema::{ReadColumn, Schema};
 use ogive_text::{Separated, Written};
@@ -91,7 +92,7 @@ impl TextInput {
             length_bytes: rows.length_bytes(),
             may_be_empty: rows.has_columns(),
         };
-        let (builder, takes_blanks) = (RecordBuilder::new(path, schema), takes_blanks(&schema.keys));
+        let (builder, takes_blanks) = (RecordBuilder::new(path, schema), takes_blanks(&schema.keys, schema.null_keys));
         let (bad_rows, is_part) = left_out;
         Self {
             rows,
@@ -142,32 +143,37 @@ impl Input for TextInput {
     fn position_bytes(&self) -> u64 {
         self.rows.position_bytes()
     }
+
+    fn null_keys(&self) -> u64 {
+        self.builder.left_out()
+    }
 }
 
 impl TextInput {
     /// Takes the next row; `false` at the end.
     fn take_row(&mut self) -> Result<bool, InputError> {
-        if !advance(&mut *self.rows, self.takes_blanks)? {
-            return Ok(false);
-        }
-        let (rows, keys, is_printed) = (&*self.rows, self.keys, self.is_printed);
-        let field = |column: &ReadColumn| column.position.map_or(Written::Null, |position| rows.field(position));
-        let read = |index, column: &ReadColumn, target: &mut Vec<u8>| {
-            if is_printed && index >= keys {
-                return column.text().print(field(column), target);
+        while advance(&mut *self.rows, self.takes_blanks)? {
+            let (rows, keys, is_printed) = (&*self.rows, self.keys, self.is_printed);
+            let field = |column: &ReadColumn| column.position.map_or(Written::Null, |position| rows.field(position));
+            let read = |index, column: &ReadColumn, target: &mut Vec<u8>| {
+                if is_printed && index >= keys {
+                    return column.text().print(field(column), target);
+                }
+                let own = |target: &mut Vec<u8>| column.text().read(field(column), index < keys, target);
+                column.read_with_stated(index < keys, target, own)
+            };
+            if self.builder.fill(Some(rows.line()), read)? {
+                self.good += 1;
+                return Ok(true);
             }
-            let own = |target: &mut Vec<u8>| column.text().read(field(column), index < keys, target);
-            column.read_with_stated(index < keys, target, own)
-        };
-        self.builder.fill(Some(rows.line()), read)?;
-        self.good += 1;
-        Ok(true)
+        }
+        Ok(false)
     }
 }
 
 /// Whether empty lines are rows, by the columns of the key: where keys have no nulls, such a line is no row.
-pub(super) fn takes_blanks(keys: &[ReadColumn]) -> bool {
-    keys.iter().all(|column| column.nullable)
+pub(super) fn takes_blanks(keys: &[ReadColumn], null_keys: NullKeys) -> bool {
+    null_keys == NullKeys::Refused && keys.iter().all(|column| column.nullable)
 }
 
 /// Reads the next row, or the next that is no empty line; `false` at the end.
@@ -215,9 +221,8 @@ mod tests {
             [] => Written::Nothing,
             text => Written::Text(text),
         };
-        reader
-            .build(|_, column, target| column.text().read(field(column), true, target))
-            .map(|record| key_type.display(record.key))
+        reader.fill(None, |_, column, target| column.text().read(field(column), true, target))?;
+        Ok(key_type.display(reader.record().key))
     }
 
     #[test]

@@ -2,12 +2,13 @@
 
 use super::columns::{Column, find};
 use super::known::{INDEX, KEYSPACE, KnownColumns};
+use super::null_keys::NullKeys;
 use super::rows::{TextRows, advance, takes_blanks};
 use super::{Format, InputError, InputOptions};
 use crate::failure::{Failure, Result};
 use crate::output::note;
 use crate::reading::standard_input::shown;
-use crate::values::size::{counted, grouped};
+use crate::values::size::counted;
 use ogive::KeyType;
 use ogive::types::{Component, FIELDS_MAX, Field, KeyColumn, NullOrder, RecordType, RowType, TupleType, ValueType};
 use ogive_text::{ColumnGuess, FieldBytes, GuessedType, TextColumn, Written, may_be_null, unique_names};
@@ -104,6 +105,8 @@ pub(crate) struct Schema {
     pub(super) file_columns: usize,
     /// What was seen of the columns of the key whose types are guessed.
     pub(super) guesses: Vec<Option<ColumnGuess>>,
+    /// What becomes of records whose keys have nulls.
+    pub(super) null_keys: NullKeys,
 }
 
 impl Schema {
@@ -117,6 +120,7 @@ impl Schema {
             names: Vec::new(),
             file_columns: 0,
             guesses: Vec::new(),
+            null_keys: NullKeys::Refused,
         }
     }
 
@@ -170,8 +174,7 @@ impl Schema {
             }
         }
         let mut record = 0;
-        // The type of a key of one column that is guessed has no nulls.
-        let takes_blanks = takes_blanks(&columns[..selection.keys.len()]);
+        let takes_blanks = takes_blanks(&columns[..selection.keys.len()], options.null_keys());
         // A column without a value in the first rows has its type by later ones.
         let is_open = |guesses: &[Option<ColumnGuess>]| guesses.iter().flatten().any(|guess| !guess.has_values());
         while guesses.iter().any(Option::is_some)
@@ -210,6 +213,12 @@ impl Schema {
             let shown = if names.len() > 1 { format!("column '{}'", column.name) } else { "the input".to_owned() };
             remarks.extend(guess.remark(&shown, column.may_be_null));
         }
+        // A later record may have a null in its key.
+        if let [key] = &mut columns[..key_count]
+            && options.leaves_null_keys_out()
+        {
+            key.nullable |= key.guessed;
+        }
         let values = columns.split_off(key_count);
         let schema = Self::new(options, columns, values, names.len() > 1 || options.has_columns(), remarks)?;
         guesses.truncate(key_count);
@@ -223,11 +232,13 @@ impl Schema {
         if left.keys.len() != right.keys.len() {
             return;
         }
+        let is_alone = left.keys.len() == 1;
         for index in 0..left.keys.len() {
             let (one, other) = (&mut left.keys[index], &mut right.keys[index]);
             match (left.guesses.get(index), right.guesses.get(index)) {
                 (Some(Some(guess)), Some(Some(other_guess))) => {
-                    let GuessedType { key_type, nullable, .. } = guess.with(other_guess).guessed(one.may_be_null);
+                    let GuessedType { key_type, nullable, .. } =
+                        guess.with(other_guess).guessed(one.may_be_null || other.may_be_null);
                     for (guesses, remarks, column, paths) in [
                         ([guess, other_guess], &mut left.remarks, &*one, paths),
                         ([other_guess, guess], &mut right.remarks, &*other, [paths[1], paths[0]]),
@@ -238,21 +249,15 @@ impl Schema {
                         };
                         let there = shown(paths[1]).to_string();
                         remarks.extend(guesses[0].remark_with(&keys, guesses[1], &there, column.may_be_null));
-                        if let Some(record) = guesses[0].first_empty().filter(|_| !column.may_be_null) {
-                            let record = grouped(record);
-                            remarks.push(format!(
-                                "{keys} has an empty key in record {record}, which equals other empty keys; with \
-                                 --key-type '(TYPE?)' it is a null, which equals none"
-                            ));
-                        }
                     }
-                    // Whether there are zones stays as it was seen of each.
+                    // Whether there are zones stays as it was seen of each, and whether nulls are left out.
                     for column in [one, other] {
-                        (column.key_type, column.nullable) = (key_type, nullable);
+                        column.key_type = key_type;
+                        column.nullable = if is_alone { column.nullable } else { nullable };
                     }
                 }
-                (Some(Some(_)), _) => one.take_type(other),
-                (_, Some(Some(_))) => other.take_type(one),
+                (Some(Some(_)), _) => one.take_type(other, is_alone),
+                (_, Some(Some(_))) => other.take_type(one, is_alone),
                 _ => {}
             }
         }
@@ -305,7 +310,17 @@ impl Schema {
         let is_alone = values.is_empty();
         let record_type = RecordType::new(key_type, value_type).key_columns(key_columns);
         let record_type = if is_alone { record_type.keys_only() } else { record_type };
-        Ok(Self { keys, values, record_type, remarks, names: Vec::new(), file_columns: 0, guesses: Vec::new() })
+        let null_keys = options.null_keys();
+        Ok(Self {
+            keys,
+            values,
+            record_type,
+            remarks,
+            names: Vec::new(),
+            file_columns: 0,
+            guesses: Vec::new(),
+            null_keys,
+        })
     }
 }
 
@@ -343,9 +358,10 @@ impl ReadColumn {
         }
     }
 
-    /// Takes the type of another column, which is given.
-    fn take_type(&mut self, given: &Self) {
-        (self.key_type, self.nullable, self.guessed) = (given.key_type, given.nullable, false);
+    /// Takes the type of another column, which is given. The only column of a key keeps its nulls: they are left out.
+    fn take_type(&mut self, given: &Self, is_alone: bool) {
+        self.nullable = given.nullable || (is_alone && self.nullable);
+        (self.key_type, self.guessed) = (given.key_type, false);
     }
 
     /// The type of this value together with those by which the type was guessed, if it is another one.
@@ -451,7 +467,7 @@ impl Selection {
                 },
                 key_type: KeyType::Text,
                 nullable: false,
-                may_be_null: may_be_null(index < self.keys.len(), self.keys.len()),
+                may_be_null: may_be_null(index < self.keys.len(), self.keys.len()) || options.leaves_null_keys_out(),
                 guessed: true,
                 is_zoned: false,
                 stated: None,
@@ -483,11 +499,15 @@ impl Selection {
             }
             columns[..count].iter_mut().for_each(|column| column.guessed = false);
         }
-        // Keys of one column are never null, unless they are tuples of it.
-        if let [column] = &mut columns[..self.keys.len()]
-            && options.key_type.is_none_or(|key_type| key_type == column.key_type)
-        {
-            column.nullable = false;
+        let keys = &mut columns[..self.keys.len()];
+        match keys {
+            // Where such records are left out, a type of keys that is known is that of the other side of a join.
+            _ if options.leaves_null_keys_out() => {
+                keys.iter_mut().for_each(|column| column.nullable |= options.key_type.is_some());
+            }
+            // Keys of one column are never null, unless they are tuples of it.
+            [column] if options.key_type.is_none_or(|key_type| key_type == column.key_type) => column.nullable = false,
+            _ => {}
         }
         for column in columns[self.keys.len()..].iter_mut().take(usize::from(options.value_type.is_some())) {
             let Some(scalar) = options.value_type else { break };

@@ -29,6 +29,7 @@ mod lost_logs;
 mod messages;
 mod methods;
 #[cfg(unix)]
+mod null_keys;
 mod open_files;
 mod outputs;
 #[cfg(feature = "parquet")]

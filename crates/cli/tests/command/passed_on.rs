@@ -145,6 +145,12 @@ fn long_files_are_read_once_unless_a_late_row_is_of_another_type() {
         let field = last.split(',').nth(1).unwrap();
         assert_eq!(rows(), format!("key,n,note,town\n5,5,x,oslo\n2499,2499,x,rome\n9999,{field},x,ulm\n"));
     }
+    // So does a null in a late key, if its row is kept.
+    folder.write("left.csv", long(",7,x\n"));
+    assert!(join().exits_with(0).stdout.contains("types: u64 -> "));
+    let kept = folder.run(&["join", "left.csv", "right.csv", "--force", "-o", "j.csv", "--kind", "anti"]).exits_with(0);
+    assert!(kept.stdout.contains("types: (u64?"), "{}", kept.stdout);
+    assert!(rows().ends_with("2498,2498,x\n,7,x\n"));
     // A key of another type changes those of both sides; a row with too few fields is told as ever.
     folder.write("left.csv", long("x,1,x\n"));
     assert!(join().exits_with(0).stdout.contains("text -> {n: u64,"));

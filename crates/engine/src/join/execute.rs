@@ -60,7 +60,7 @@ impl<'a> Execution<'a> {
         task: &'a Arc<Task>,
         spill: &'a Arc<Spill>,
     ) -> Result<Self> {
-        let [left, right] = prepare_relations(relations, plan.method, task, spill)?;
+        let [left, right] = prepare_relations(relations, plan, task, spill)?;
         // Of two copies, one is scanned in order, and the other one is probed; or both are scanned if rows of both may
         // be returned alone, or if a condition must tell all pairs of a row that is looked up.
         let is_scanned = options.kind.keeps_unmatched_right()
@@ -173,7 +173,7 @@ impl<'a> Execution<'a> {
 /// Both relations as the method needs them: sorted copies of unsorted ones, or what a registered method makes of them.
 fn prepare_relations(
     relations: [&Arc<dyn Relation>; 2],
-    method: JoinMethod,
+    plan: &Plan,
     task: &Arc<Task>,
     spill: &Arc<Spill>,
 ) -> Result<[Arc<dyn Relation>; 2]> {
@@ -181,27 +181,29 @@ fn prepare_relations(
         let left_bytes = task.budget.left_bytes();
         left_bytes - (left_bytes / 2).min(RESERVE_BYTES_MAX.max(left_bytes / RESERVE_DIVISOR))
     };
-    match method {
+    match plan.method {
         JoinMethod::Partition => {
             partition::sorted_copies(relations, spill, memory_bytes(), memory_bytes() / SORTED_SCAN_DIVISOR)
         }
-        JoinMethod::Merge => {
-            let unsorted = relations.iter().filter(|relation| !relation.facts().is_sorted);
-            let mut progress =
-                SortProgress::new(task, unsorted.map(|relation| relation.facts().rows).fold(0, u64::saturating_add));
-            let mut sort = |relation: &Arc<dyn Relation>| match relation.facts().is_sorted {
-                true => Ok(relation.clone()),
-                false => sorted::sorted_copy(
-                    relation,
-                    spill,
-                    memory_bytes(),
-                    memory_bytes() / SORTED_SCAN_DIVISOR,
-                    &mut progress,
-                ),
+        JoinMethod::Merge | JoinMethod::Inlj | JoinMethod::InljIndex => {
+            // Keys are looked up in the inner relation in their order.
+            let is_read_in_order = |side: JoinSide| plan.method == JoinMethod::Merge || side != plan.inner;
+            let sides = [(relations[0], JoinSide::Left), (relations[1], JoinSide::Right)];
+            let is_sorted_first = |(relation, side): &(&Arc<dyn Relation>, JoinSide)| {
+                !relation.facts().is_sorted && is_read_in_order(*side)
             };
-            Ok([sort(relations[0])?, sort(relations[1])?])
+            let rows = sides.iter().filter(|side| is_sorted_first(side)).map(|(relation, _)| relation.facts().rows);
+            let mut progress = SortProgress::new(task, rows.fold(0, u64::saturating_add));
+            let mut sort = |side: &(&Arc<dyn Relation>, JoinSide)| match is_sorted_first(side) {
+                false => Ok(Arc::clone(side.0)),
+                true => {
+                    let (memory_bytes, scan_bytes) = (memory_bytes(), memory_bytes() / SORTED_SCAN_DIVISOR);
+                    sorted::sorted_copy(side.0, spill, memory_bytes, scan_bytes, &mut progress)
+                }
+            };
+            Ok([sort(&sides[0])?, sort(&sides[1])?])
         }
-        _ => match method.as_copy() {
+        _ => match plan.method.as_copy() {
             Some(copy) => partition::copies_by(copy, relations, spill, memory_bytes()),
             None => Ok(relations.map(Arc::clone)),
         },

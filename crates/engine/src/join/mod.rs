@@ -12,6 +12,7 @@
 //! | `plan` | the cost of each method, and the choice (`choose`) |
 //! | `output` | tables, files, callbacks, rows that another thread takes |
 //! | `run`, `execute`, `iterate` | a join from its inputs to its output; its threads; its rows as an iterator |
+//! | `null_rows` | rows whose keys have a null, which match nothing |
 
 mod execute;
 #[doc(hidden)]
@@ -19,6 +20,7 @@ pub mod extend;
 mod input;
 mod iterate;
 mod methods;
+mod null_rows;
 mod output;
 mod plan;
 mod rows;

@@ -2,13 +2,14 @@
 
 use super::execute::Execution;
 use super::input::source::JoinSource;
+use super::null_rows::NullRows;
 use super::output::JoinOutput;
 use super::plan::{Plan, plan};
 use super::rows::form::RowForm;
 use super::rows::joined_records::JoinedRecords;
 use super::rows::method::JoinMethod;
 use super::rows::no_spill::NoSpillStorage;
-use super::rows::options::{JoinOptions, JoinPhase};
+use super::rows::options::{JoinKind, JoinOptions, JoinPhase};
 use super::rows::plan::explanation::JoinExplanation;
 use super::rows::relation::{Relation, RelationFacts};
 use super::rows::report::JoinReport;
@@ -70,6 +71,7 @@ pub fn join(
     let records = JoinedRecords::of(left, right, options.kind)?;
     let (null_test, row_bytes) = (null_test([left, right]), row_bytes([left, right]));
     let inputs = [left.hints(), right.hints()];
+    let null_rows = left.null_rows_beside(right, options.kind)?;
     let (left, right) = (&left.relation, &right.relation);
     check_keys(left.facts(), right.facts())?;
     let any_order = options.any_order && !output.needs_order();
@@ -79,7 +81,8 @@ pub fn join(
     let plan = task.timed(TimedPhase::Planning, || plan(&**left, &**right, options))?;
     let (storage, prefix) = spill_location(&output, options);
     let spill = Spill::open(&task, storage, &prefix)?;
-    let (plan, rows) = execute([left, right], plan, &mut output, &records, options, &spill)?;
+    let kept = KeptRows { records, null_rows };
+    let (plan, rows) = execute([left, right], plan, &mut output, &kept, options, &spill)?;
     let mut report = JoinReport::new(plan.method);
     report.rows = rows;
     report.predicted_us = plan.explanation.predicted.elapsed_us();
@@ -94,6 +97,23 @@ pub fn join(
 /// nor blocks that are looked up in.
 const FALLBACKS: [JoinMethod; 4] = [JoinMethod::Merge, JoinMethod::Hash, JoinMethod::Partition, JoinMethod::Inlj];
 
+/// The records of the output, and the rows that it has of those that do not enter the join.
+struct KeptRows {
+    records: JoinedRecords,
+    null_rows: Option<NullRows>,
+}
+
+impl KeptRows {
+    /// The layout of the rows of a join of these relations.
+    fn form(&self, kind: JoinKind, [left, right]: [&RelationFacts; 2]) -> RowForm {
+        let form = RowForm::new(kind, left, right);
+        match &self.null_rows {
+            Some(rows) => RowForm { key_type: rows.key_type(), key: rows.key_type().width(), ..form },
+            None => form,
+        }
+    }
+}
+
 /// Runs a plan, and completes the output; returns the plan that was run, and the number of rows.
 ///
 /// Methods hold keys, values and blocks whose sizes are unknown when `auto` chooses one: if they do not fit memory, the
@@ -102,19 +122,23 @@ fn execute(
     relations: [&Arc<dyn Relation>; 2],
     mut plan: Plan,
     output: &mut JoinOutput<'_>,
-    records: &JoinedRecords,
+    kept: &KeptRows,
     options: &JoinOptions,
     spill: &Arc<Spill>,
 ) -> Result<(Plan, u64)> {
     let ([left, right], task) = (relations, spill.task());
-    let form = RowForm::new(options.kind, left.facts(), right.facts());
+    let form = kept.form(options.kind, [left.facts(), right.facts()]);
     let output_bytes = (task.budget.limit_bytes() / OUTPUT_DIVISOR).min(OUTPUT_BYTES_MAX);
     let first = plan.method;
     let mut fallbacks = FALLBACKS.into_iter().filter(|method| *method != first);
     let mut failure = None;
     loop {
-        let mut sink = output.begin(form, records.clone(), task, output_bytes)?;
-        let run = Execution::prepare(relations, &plan, options, task, spill).and_then(|join| join.run(&mut *sink));
+        let mut sink = output.begin(form, kept.records.clone(), task, output_bytes)?;
+        let prepared = Execution::prepare(relations, &plan, options, task, spill);
+        let run = prepared.and_then(|join| match &kept.null_rows {
+            Some(rows) => rows.run(&mut *sink, spill, options.any_order, |sink| join.run(sink)),
+            None => join.run(&mut *sink),
+        });
         let rows = sink.rows();
         let Err(error) = run else {
             task.report(JoinPhase::Finishing, 0, 1);

@@ -154,6 +154,19 @@ impl KeyType {
         }
     }
 
+    /// The type of keys of this type or with a null in any component: a tuple of one component if the type is none.
+    ///
+    /// # Errors
+    /// [`Cause::Input`](crate::Cause::Input) for a type that is no component of a tuple.
+    #[doc(hidden)]
+    pub fn with_nulls(self) -> Result<Self> {
+        let tuple = match self {
+            Self::Tuple(tuple) => tuple,
+            scalar => TupleType::new(&[Component::new(scalar)])?,
+        };
+        Ok(Self::Tuple(tuple.with_nulls()?))
+    }
+
     /// The width in bytes of key types with a fixed width.
     #[must_use]
     pub fn width(self) -> Option<usize> {

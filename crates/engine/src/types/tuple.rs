@@ -264,6 +264,20 @@ impl TupleType {
         Some(NullTest { components })
     }
 
+    /// The tuple of the same components, all of which may be null: where that was not so, nulls come where they come
+    /// unless it is stated.
+    pub(super) fn with_nulls(self) -> Result<Self> {
+        let with_nulls = |component: Component| Component {
+            nulls: match (component.nulls, component.descending) {
+                (NullOrder::Never, false) => NullOrder::Last,
+                (NullOrder::Never, true) => NullOrder::First,
+                (stated, _) => stated,
+            },
+            ..component
+        };
+        Self::new(&self.components().map(with_nulls).collect::<Vec<_>>())
+    }
+
     pub(super) fn width(self) -> Option<usize> {
         self.components().map(Component::width).sum()
     }

@@ -40,8 +40,10 @@ in the fields of the other side: nothing in text and CSV, null in JSON. A key wi
 Plain records (--to records) are the left value followed by the right one; in a left or full join, a byte precedes them:
 1, or 0 if the right value is missing, or 2 if the left one is.
 
-A key of one column is never null: an empty field is empty text; for other types it is an error. With --key-type
-'(u64?)', for example, it is a null.
+A key that is null matches nothing: an empty field of CSV without quotes, a null in Parquet and JSON, or a member that
+is not there. Where such rows of LEFT or RIGHT are kept, the keys of the output may be null, as in '(u64?)'. With
+--key-type, a key of one column is null only if the type says so, as '(u64?)' does; else an empty field is empty text,
+or an error for other types.
 
 Replaces an existing table once the new one is complete, and any other file only with --force. Never replaces LEFT or
 RIGHT, files of a store or an index, or anything that is not a regular file.";
@@ -346,6 +348,11 @@ pub(super) struct SideOptions {
 }
 
 impl SideOptions {
+    /// Its number: that of the left side is 0.
+    pub(super) fn side(&self) -> usize {
+        usize::from(self.word == "right")
+    }
+
     /// The input's path, for messages.
     pub(super) fn shown(&self) -> String {
         shown(&self.input.path).to_string()
@@ -442,6 +449,7 @@ impl BothSides {
             scan_all: self.scan_all,
             value_type: None,
             known: None,
+            leave_null_keys_out: self.key_type.is_none(),
             pads_bytes: false,
             finds: Arc::default(),
             row_limit: self.row_limit,

@@ -27,6 +27,8 @@ pub(super) struct FileSource {
     pub(super) printed: Option<JoinSource>,
     /// Whether it has any.
     pub(super) has_records: bool,
+    /// Whether it has some with nulls in their keys besides.
+    pub(super) has_null_rows: bool,
     /// What made the file unusable while it was joined.
     pub(super) fault: Fault,
 }
@@ -34,22 +36,31 @@ pub(super) struct FileSource {
 /// The error that ended the reading of an input.
 pub(super) type Fault = Arc<Mutex<Option<InputError>>>;
 
-/// A file, whose rows go to an output of this form, if it has one.
+/// A file, whose rows go to an output of this form, if it has one, and those with nulls in their keys as well, if there
+/// are any.
 ///
 /// # Errors
 /// Those of the input.
-pub(super) fn source(input: &InputOptions, schema: &Schema, form: Option<Separated>) -> Result<FileSource> {
+pub(super) fn source(
+    input: &InputOptions,
+    schema: &Schema,
+    form: Option<Separated>,
+    has_null_rows: bool,
+) -> Result<FileSource> {
     let fault = Fault::default();
     let types = schema.record_type.clone();
-    let (sample, reads) = (Sample::of(input, schema)?, Reads { input, schema, fault: &fault });
+    let null_keys = has_null_rows.then(|| schema.of_null_keys()).transpose()?;
+    let reads = Reads { input, schema, null_keys: null_keys.as_ref(), fault: &fault };
+    let sample = Sample::of(input, schema)?;
     let shape = sample.shape.clone();
-    let printed = form.filter(|_| input.can_print(schema)).map(|form| {
+    let print = form.filter(|_| input.can_print(schema)).map(|form| {
         let shape = RecordShape { value_bytes: None, ..shape.clone() };
-        sample.tell(reads.source(shape, move |input, schema| input.open_printed(schema, form)))
+        reads.source(shape, move |input, schema| input.open_printed(schema, form))
     });
+    let printed = print.transpose()?.map(|printed| sample.tell(printed));
     let has_records = shape.rows > 0;
-    let source = sample.tell(reads.source(shape, InputOptions::open)).with_types(types);
-    Ok(FileSource { source, printed, has_records, fault })
+    let source = sample.tell(reads.source(shape, InputOptions::open)?).with_types(types);
+    Ok(FileSource { source, printed, has_records, has_null_rows, fault })
 }
 
 /// What reading a file takes.
@@ -57,6 +68,8 @@ pub(super) fn source(input: &InputOptions, schema: &Schema, form: Option<Separat
 struct Reads<'a> {
     input: &'a InputOptions,
     schema: &'a Schema,
+    /// The schema of its records with nulls in their keys, if there are any.
+    null_keys: Option<&'a Schema>,
     fault: &'a Fault,
 }
 
@@ -66,11 +79,21 @@ impl Reads<'_> {
         self,
         shape: RecordShape,
         open: impl Fn(&InputOptions, &Schema) -> Result<Box<dyn Input + Send>> + Send + Sync + 'static,
-    ) -> JoinSource {
-        let (input, schema, fault) = (self.input.clone(), self.schema.clone(), Arc::clone(self.fault));
-        JoinSource::read_by(shape, move || {
-            let opened = open(&input, &schema).map_err(|failure| failure.to_string());
-            Box::new(Records { path: input.path.clone(), input: opened, is_ended: false, fault: Arc::clone(&fault) })
+    ) -> Result<JoinSource> {
+        let open = Arc::new(open);
+        let records_of = |schema: &Schema| {
+            let (input, schema, fault) = (self.input.clone(), schema.clone(), Arc::clone(self.fault));
+            let open = Arc::clone(&open);
+            move || -> Box<dyn RecordReader> {
+                let (path, fault) = (input.path.clone(), Arc::clone(&fault));
+                let input = open(&input, &schema).map_err(|failure| failure.to_string());
+                Box::new(Records { path, input, is_ended: false, fault })
+            }
+        };
+        let source = JoinSource::read_by(shape, records_of(self.schema));
+        Ok(match self.null_keys {
+            Some(schema) => source.with_null_rows(records_of(schema))?,
+            None => source,
         })
     }
 }

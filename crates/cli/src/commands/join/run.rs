@@ -59,6 +59,7 @@ fn run_join(arguments: &JoinArguments, output: &mut Output) -> Result<Outcome> {
         memory_bytes: memory_bytes / SIDE_SHARE,
         profile: profile(arguments)?,
         interrupt: &interrupt,
+        kind: arguments.kind,
         form: to.separated(arguments.both.quote).filter(|_| arguments.conditions.is_empty()),
         // Rows that went to standard output cannot be taken back, and pipes cannot be read again.
         reads_once: !arguments.is_piped() && sides.iter().all(|side| side.input.path.is_file()),
@@ -108,7 +109,9 @@ fn attempt(
     let typed = [&left.source, &right.source];
     let printed = opening.form.and_then(|form| Some((printed([&left, &right])?, form)));
     let [left_rows, right_rows] = printed.map_or(typed, |(printed, _)| printed);
-    let types = RowShape::new(typed[0], typed[1], arguments.kind, left.key_type)?;
+    let has_null_rows = left.has_null_rows || right.has_null_rows;
+    let key_type = if has_null_rows { left.key_type.with_nulls()? } else { left.key_type };
+    let types = RowShape::new(typed[0], typed[1], arguments.kind, key_type)?;
     let fields = types.formatted_fields(to, printed.is_some());
     let options = options(arguments, opening, scratch.as_ref(), typed)?.formatted_fields(fields);
     // Rows are the only documents on standard output if they go there.

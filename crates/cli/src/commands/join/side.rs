@@ -15,7 +15,7 @@ use crate::places::is_beside;
 use crate::urls::{is_folder, is_url, place};
 use ogive::io::Profile;
 use ogive::io::ScratchFolder;
-use ogive::join::{JoinOutput, JoinSource};
+use ogive::join::{JoinKind, JoinOutput, JoinSource};
 use ogive::table::external::RecordFile;
 use ogive::table::{Table, TableOptions};
 use ogive::{Cause, Error, KeyType};
@@ -37,6 +37,7 @@ pub(super) struct Opening<'a> {
     pub(super) memory_bytes: u64,
     pub(super) profile: Profile,
     pub(super) interrupt: &'a Interrupt,
+    pub(super) kind: JoinKind,
     /// The form of the output, if its rows have the values of both sides as text.
     pub(super) form: Option<Separated>,
     /// Whether long files of text are read only while they are joined, though their types are guessed from their first
@@ -44,6 +45,13 @@ pub(super) struct Opening<'a> {
     pub(super) reads_once: bool,
     /// Whether that was done.
     pub(super) has_deferred: Cell<bool>,
+}
+
+impl Opening<'_> {
+    /// Whether rows of a side without partner are returned.
+    fn keeps_rows_of(&self, side: usize) -> bool {
+        if side == 0 { self.kind.keeps_unmatched() } else { self.kind.keeps_unmatched_right() }
+    }
 }
 
 /// An open input.
@@ -57,6 +65,8 @@ pub(super) struct OpenSide {
     /// The columns of a file that was not read before, of which there may be something to tell.
     untold: Option<Schema>,
     pub(super) key_type: KeyType,
+    /// Whether it has rows with nulls in their keys that the join returns.
+    pub(super) has_null_rows: bool,
     /// The file of its records, which may differ from the given one.
     pub(super) data: Option<PathBuf>,
     /// Whether direct reads were requested but are not supported.
@@ -75,6 +85,7 @@ impl OpenSide {
             fault: None,
             untold: None,
             key_type,
+            has_null_rows: false,
             data: None,
             refused_direct: false,
             is_empty: false,
@@ -266,7 +277,7 @@ fn open_texts(sides: &[SideOptions; 2], opening: &Opening<'_>) -> Result<[OpenSi
     let one = |input: &InputOptions, side: usize, copy, other: &SideOptions| {
         let found = examine(input, opening.interrupt).map_err(explained(side))?;
         let bare = other.open_empty(None, Some(found.key_type()));
-        Ok::<_, Failure>((of_records(input, &found, copy, None)?, bare))
+        Ok::<_, Failure>((of_records(input, &found, copy, (None, opening.keeps_rows_of(side)))?, bare))
     };
     match (is_bare(0, &left)?, is_bare(1, &right)?) {
         (true, true) => Ok([sides[0].open_empty(None, None), sides[1].open_empty(None, None)]),
@@ -279,12 +290,13 @@ fn open_texts(sides: &[SideOptions; 2], opening: &Opening<'_>) -> Result<[OpenSi
             let side_of = |failure| explained_by(sides, failure);
             let [of_left, of_right] = examine_both([&left, &right], opening.interrupt).map_err(side_of)?;
             let (left_keys, right_keys) = (of_left.key_type(), of_right.key_type());
-            let fits_any_type =
-                |found: &Examined| found.records == 0 && found.plan.schema.keys.iter().all(|key| key.guessed);
+            let fits_any_type = |found: &Examined| {
+                found.records + found.null_keys == 0 && found.plan.schema.keys.iter().all(|key| key.guessed)
+            };
             let is_any = |found: &Examined| fits_any_type(found) && left_keys != right_keys;
             let open = |side: usize, input: &InputOptions, found: &Examined, other_keys, copy| match is_any(found) {
                 true => Ok(sides[side].open_empty(Some(&found.plan.schema), Some(other_keys))),
-                false => of_records(input, found, copy, opening.form),
+                false => of_records(input, found, copy, (opening.form, opening.keeps_rows_of(side))),
             };
             Ok([open(0, &left, &of_left, right_keys, left_copy)?, open(1, &right, &of_right, left_keys, right_copy)?])
         }
@@ -305,7 +317,19 @@ fn read_later(inputs: [&InputOptions; 2], opening: &Opening<'_>) -> Result<Optio
     }
     let mut schemas = [inputs[0].schema(TypeSample::Start)?, inputs[1].schema(TypeSample::Start)?];
     Schema::unite_keys(&mut schemas, [&inputs[0].path, &inputs[1].path]);
-    let file = |side: usize| records::source(inputs[side], &schemas[side], opening.form);
+    let mut has_null_rows = [false, false];
+    for (side, schema) in schemas.iter_mut().enumerate() {
+        match schema.has_seen_null_keys() {
+            _ if !opening.keeps_rows_of(side) => {}
+            Some(has_seen) => {
+                has_null_rows[side] = has_seen;
+                // If there is one later, the types of the output are others.
+                *schema = if has_seen { schema.clone() } else { schema.clone().refusing_null_keys() };
+            }
+            None => return Ok(None),
+        }
+    }
+    let file = |side: usize| records::source(inputs[side], &schemas[side], opening.form, has_null_rows[side]);
     let files = [file(0)?, file(1)?];
     // The keys of a file without records may be of any type.
     if files.iter().any(|file| !file.has_records) {
@@ -313,8 +337,9 @@ fn read_later(inputs: [&InputOptions; 2], opening: &Opening<'_>) -> Result<Optio
     }
     opening.has_deferred.set(true);
     let [left, right] = files;
-    let open = |file, schema: &Schema| OpenSide { untold: Some(schema.clone()), ..of_file(file, schema, None) };
-    Ok(Some([open(left, &schemas[0]), open(right, &schemas[1])]))
+    let [of_left, of_right] = schemas;
+    let open = |file, schema: Schema| OpenSide { untold: Some(schema.clone()), ..of_file(file, &schema, None) };
+    Ok(Some([open(left, of_left), open(right, of_right)]))
 }
 
 /// An input that was read once, with the copy of a pipe.
@@ -322,10 +347,10 @@ fn of_records(
     input: &InputOptions,
     found: &Examined,
     copy: Option<ScratchFolder>,
-    form: Option<Separated>,
+    (form, keeps_rows): (Option<Separated>, bool),
 ) -> Result<OpenSide> {
     let schema = &found.plan.schema;
-    let file = records::source(input, schema, form)?;
+    let file = records::source(input, schema, form, keeps_rows && found.null_keys > 0)?;
     let (source, printed) = (file.source.with_longest_record(found.longest_bytes), file.printed);
     let printed = printed.map(|printed| printed.with_longest_record(found.longest_bytes));
     Ok(of_file(FileSource { source, printed, ..file }, schema, copy))
@@ -333,8 +358,9 @@ fn of_records(
 
 /// A file, with the copy of a pipe.
 fn of_file(file: FileSource, schema: &Schema, copy: Option<ScratchFolder>) -> OpenSide {
-    let FileSource { source, printed, fault, .. } = file;
-    OpenSide { printed, fault: Some(fault), copy, ..OpenSide::of(source, schema.record_type.keys) }
+    let FileSource { source, printed, fault, has_null_rows, .. } = file;
+    let opened = OpenSide::of(source, schema.record_type.keys);
+    OpenSide { printed, fault: Some(fault), has_null_rows, copy, ..opened }
 }
 
 /// The type of the keys of the other input, if it has none of its own: bytes of any length may be compared with those
@@ -541,7 +567,7 @@ impl SideOptions {
                 return Ok(OpenSide::of(source, KeyType::U64));
             }
         }
-        of_records(&input, &found, scratch, None)
+        of_records(&input, &found, scratch, (None, opening.keeps_rows_of(self.side())))
     }
 
     /// Whether the types of all columns of the key are given by name.

@@ -6,6 +6,7 @@ use super::stored::{IndexRelation, SnapshotRelation};
 use crate::error::Result;
 use crate::index::{AnyIndex, Index, Key, Payload};
 use crate::io::{LocatedFile, Place};
+use crate::join::null_rows::NullRows;
 use crate::join::rows::form::RowForm;
 use crate::join::rows::joined_records::JoinedRecords;
 use crate::join::rows::options::JoinKind;
@@ -26,6 +27,8 @@ pub struct JoinSource {
     types: Arc<RecordType>,
     longest_bytes: Option<u64>,
     hints: InputHints,
+    /// Rows whose keys have a null.
+    null_rows: Option<Arc<dyn Relation>>,
 }
 
 impl JoinSource {
@@ -141,6 +144,40 @@ impl JoinSource {
         self
     }
 
+    /// The same relation with rows whose keys have a null, which match nothing. They are not among its other records,
+    /// and their keys are of the type of its keys [with nulls](KeyType::with_nulls). A join that keeps
+    /// rows of this side without partner returns them, and the keys of its output have that type then; another one does
+    /// not read them.
+    ///
+    /// # Errors
+    /// As [`KeyType::with_nulls`].
+    #[doc(hidden)]
+    pub fn with_null_rows(self, records: impl Fn() -> Box<dyn RecordReader> + Send + Sync + 'static) -> Result<Self> {
+        let facts = self.relation.facts();
+        let shape = RecordShape {
+            name: facts.name.clone(),
+            key_type: facts.key_type.with_nulls()?,
+            value_bytes: facts.value_bytes,
+            rows: 0,
+            bytes: 0,
+        };
+        Ok(Self { null_rows: Some(Arc::new(CallerRelation::new(shape, Arc::new(records)))), ..self })
+    }
+
+    /// Its rows whose keys have a null.
+    pub(in crate::join) fn null_rows(&self) -> Option<&Arc<dyn Relation>> {
+        self.null_rows.as_ref()
+    }
+
+    /// The rows with nulls in their keys that a join with another relation returns.
+    ///
+    /// # Errors
+    /// As [`Self::with_null_rows`].
+    pub(in crate::join) fn null_rows_beside(&self, right: &Self, kind: JoinKind) -> Result<Option<NullRows>> {
+        let form = RowForm::new(kind, self.relation.facts(), right.relation.facts());
+        NullRows::of([self, right], kind, form.key_type)
+    }
+
     pub(in crate::join) fn hints(&self) -> InputHints {
         self.hints
     }
@@ -179,7 +216,13 @@ impl JoinSource {
 
     pub(in crate::join) fn of(relation: impl Relation + 'static) -> Self {
         let types = RecordType::new(relation.facts().key_type, KeyType::Bytes);
-        Self { relation: Arc::new(relation), types: Arc::new(types), longest_bytes: None, hints: InputHints::default() }
+        Self {
+            relation: Arc::new(relation),
+            types: Arc::new(types),
+            longest_bytes: None,
+            hints: InputHints::default(),
+            null_rows: None,
+        }
     }
 }
 
@@ -192,7 +235,9 @@ impl JoinedRecords {
         let facts = [left.relation.facts(), right.relation.facts()];
         let form = RowForm::new(kind, facts[0], facts[1]);
         let widths = [left.value_bytes(), right.value_bytes()];
-        let records = Self::new(kind, form.key_type, [left.record_type(), right.record_type()], widths)?;
+        let null_rows = left.null_rows_beside(right, kind)?;
+        let key_type = null_rows.map_or(form.key_type, |rows| rows.key_type());
+        let records = Self::new(kind, key_type, [left.record_type(), right.record_type()], widths)?;
         Ok(records.named(facts.map(|facts| facts.name.clone())))
     }
 }

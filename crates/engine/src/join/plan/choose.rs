@@ -239,6 +239,26 @@ mod tests {
     }
 
     #[test]
+    fn a_small_outer_relation_is_sorted_first_if_it_fits_memory() {
+        for profile in profiles() {
+            for swapped in [false, true] {
+                let sides = |small: f64| match swapped {
+                    true => (table(ROWS, true), unsorted(small)),
+                    false => (unsorted(small), table(ROWS, true)),
+                };
+                let large_side = if swapped { JoinSide::Left } else { JoinSide::Right };
+                let chosen = |small: f64| {
+                    let (left, right) = sides(small);
+                    best(left, right, JoinKind::Inner, &profile, 256e6)
+                };
+                let few = chosen(10.0);
+                assert_eq!((few.method, few.inner), (JoinMethod::Inlj, Some(large_side)), "{profile:?}");
+                assert_ne!(chosen(1e7).method, JoinMethod::Inlj, "{profile:?}");
+            }
+        }
+    }
+
+    #[test]
     fn text_that_is_parsed_and_formatted_is_priced_and_counted() {
         let profile = Profile::default();
         let text = |rows: f64, keys: u64| SideFacts {

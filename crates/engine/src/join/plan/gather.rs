@@ -142,7 +142,10 @@ fn spread(
             &TableHistogram { points: outer_points, blocks: blocks.count, rows: outer.rows },
             &inner_table,
         ),
-        _ => Spread::even(outer.rows, inner_blocks.count),
+        _ => {
+            let keys = outer.hints.distinct_keys.map_or(outer.rows, |keys| outer.rows.min(keys as f64));
+            Spread::even(keys, inner_blocks.count)
+        }
     }
 }
 

@@ -170,7 +170,7 @@ impl PlanInput<'_> {
 
     /// The planned scan: a full scan of the outer relation, and reads of the inner blocks located by its index.
     pub(super) fn planned(&self, inner: JoinSide) -> Result<JoinCost, String> {
-        let (side, outer) = (self.side(inner), self.sorted_outer(inner)?);
+        let (side, outer) = (self.side(inner), self.side(inner.other()));
         let blocks = self.blocks_of(inner)?;
         let rule = self.read_rule(blocks);
         let reads = self.spread_over(inner).planned_reads(&rule);
@@ -185,7 +185,12 @@ impl PlanInput<'_> {
         requests.bytes = (requests.bytes * windows).min(side.bytes.max(requests.bytes));
         // No read for one batch of outer rows begins before the reads for the one before have ended.
         requests.parts = (outer.memory_bytes / self.planned_part_bytes()).ceil().max(1.0) as u32;
-        cost += self.scan_planned(outer, requests);
+        if outer.is_sorted {
+            cost += self.scan_planned(outer, requests);
+        } else {
+            cost += self.sorted_in_memory(outer);
+            cost.read_ahead(&[requests], self.context.profile);
+        }
         cost.work(requests.count, rates::REQUEST_NS);
         cost.work(requests.bytes, rates::SCAN_BYTE_NS);
         let rows_a_block = side.rows / blocks.count.max(1.0);
@@ -203,14 +208,14 @@ impl PlanInput<'_> {
 
     /// Probes of an open index or store.
     pub(super) fn open_probes(&self, inner: JoinSide) -> Result<JoinCost, String> {
-        let (side, outer) = (self.side(inner), self.sorted_outer(inner)?);
+        let (side, outer) = (self.side(inner), self.side(inner.other()));
         if side.access != LookupAccess::Probe {
             return Err(format!("{} is not an open index", side.name));
         }
         if self.must_scan(inner) {
             return Err(must_scan_words(side));
         }
-        let mut cost = self.scan(outer);
+        let mut cost = if outer.is_sorted { self.scan(outer) } else { self.sorted_in_memory(outer) };
         cost.work(1.0, rates::JOIN_NS);
         let pages = (side.bytes / rates::PAGE_BYTES).ceil().max(1.0);
         let touched = pages * (1.0 - (1.0 - 1.0 / pages).powf(outer.rows));
@@ -247,7 +252,14 @@ impl PlanInput<'_> {
         cost
     }
 
-    /// The outer relation, which must be in key order.
+    /// The cost of the outer relation in key order, if it is not: it is sorted, and stays in memory.
+    fn sorted_in_memory(&self, outer: &SideFacts) -> JoinCost {
+        let mut cost = self.in_order(outer, &mut self.input_bytes());
+        cost.hold(outer.memory_bytes);
+        cost
+    }
+
+    /// The outer relation of a registered method, which must be in key order.
     pub(super) fn sorted_outer(&self, inner: JoinSide) -> Result<&SideFacts, String> {
         let outer = self.side(inner.other());
         match outer.is_sorted {
