@@ -42,8 +42,8 @@ pub(crate) fn advice(error: &Error) -> Option<String> {
         ),
         (Cause::Io(io::ErrorKind::IsADirectory), _) => Some(advice_on_folder(path)),
         (Cause::Io(io::ErrorKind::NotFound), _) if places::is_http(path) => Some(
-            "a store is a folder, and nothing is listed by http: a store is read by the URL of its object store, such as \
-             s3://bucket/store, or from a copy; a table is a file"
+            "check the address; if it is that of a store: nothing is listed by http, so read it by the URL of its \
+             object store, such as s3://bucket/store, or from a copy"
                 .into(),
         ),
         (Cause::Io(io::ErrorKind::NotFound), advice)

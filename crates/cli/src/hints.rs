@@ -162,8 +162,9 @@ pub(crate) fn is_on_word(error: &Error) -> bool {
 mod tests {
     use crate::args::Arguments;
     use crate::command_line::parse;
-    use clap::CommandFactory;
+    use clap::{Arg, CommandFactory};
     use std::ffi::OsString;
+    use std::path::Path;
 
     fn told(line: &str) -> String {
         let words: Vec<OsString> = line.split(' ').map(OsString::from).collect();
@@ -223,5 +224,44 @@ mod tests {
             let told = told(line);
             assert!(told.contains(advice) && !told.contains("similar") && !told.contains("to pass"), "{told}");
         }
+    }
+
+    /// The source of the command in a folder and below it, with each text on one line.
+    fn sources(folder: &Path) -> String {
+        let mut text = String::new();
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            match path.is_dir() {
+                true => text.push_str(&sources(&path)),
+                false => text.push_str(&std::fs::read_to_string(path).unwrap()),
+            }
+        }
+        let mut lines = text.split("\\\n");
+        let first = lines.next().unwrap_or_default().to_owned();
+        lines.fold(first, |text, line| text + line.trim_start())
+    }
+
+    #[test]
+    fn lines_that_are_advised_have_flags_of_their_commands() {
+        let mut program = Arguments::command();
+        program.build();
+        let sources = sources(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src"));
+        let mut flags = 0;
+        for advised in sources.split(['`', '\n', '|']).filter_map(|part| part.trim_start().strip_prefix("ogive ")) {
+            let (mut command, mut words) = (&program, advised.split([' ', ';', ',', ')']).peekable());
+            while let Some(inner) = words.peek().and_then(|word| command.find_subcommand(word)) {
+                (command, _) = (inner, words.next());
+            }
+            for flag in words.filter_map(|word| word.strip_prefix("--")).filter(|flag| !flag.is_empty()) {
+                let flag = flag.split(['=', '\'', '"', '.', '\\']).next().unwrap_or_default();
+                let is_own = |argument: &Arg| {
+                    argument.get_long() == Some(flag)
+                        || argument.get_all_aliases().is_some_and(|aliases| aliases.contains(&flag))
+                };
+                assert!(command.get_arguments().any(is_own), "`ogive {advised}`: --{flag}");
+                flags += 1;
+            }
+        }
+        assert!(flags > 100, "{flags}");
     }
 }

@@ -304,8 +304,7 @@ impl OutputFile {
         }
     }
 
-    /// Refuses a new file in a folder that is an input, of which it would be a part the next time, unless it is a table,
-    /// which is left out there.
+    /// Refuses a new file in a folder that is an input: it would be a part of it the next time, unless it is a table.
     ///
     /// # Errors
     /// [`Failure::Refused`].

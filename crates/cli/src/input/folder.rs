@@ -11,7 +11,8 @@ use crate::reading::standard_input::shown;
 use crate::urls::is_url;
 use crate::values::size::counted;
 use ogive::FileFormat;
-use ogive_parquet::FolderFiles;
+use ogive_parquet::{FolderFiles, ParquetIndexError, Remedy};
+use ogive_terminal::shell_word;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -54,7 +55,7 @@ impl Folder {
     /// # Errors
     /// [`Failure::Refused`] if they are of several formats; [`InputError::Empty`] if there is none; those of listing.
     pub(super) fn of(root: &Path, given: Option<Format>, ignores_log: bool) -> Result<Self> {
-        let found = FolderFiles::of(root, ignores_log)?;
+        let found = FolderFiles::of(root, ignores_log).map_err(of_input)?;
         found.warnings().iter().for_each(|warning| warn_once(warning));
         let parts = found.paths().iter().map(|path| {
             interrupt::check_anywhere()?;
@@ -152,6 +153,30 @@ impl Folder {
                 note(format_args!("note: left out of {}: {named} and {more} more", shown(root)));
             }
         }
+    }
+}
+
+/// An error of the files of a folder that are an input, and not the data of an index: other options help.
+pub(super) fn of_input(error: ParquetIndexError) -> Failure {
+    match error {
+        ParquetIndexError::NotIndexable { path, detail } => InputError::Malformed { path, detail }.into(),
+        ParquetIndexError::Unstated { path, detail, remedy } => match *remedy {
+            Remedy::PartitionType { column, types } => {
+                let flag = |name: &&str| format!("--type {}", shell_word(&format!("{column}={name}")));
+                let flags = types.iter().map(flag).collect::<Vec<_>>().join(" or ");
+                Failure::refused(
+                    format!("{}: {detail}", path.display()),
+                    format!("state its type with {flags} (in a join, --left-type or --right-type)"),
+                )
+            }
+            remedy => ParquetIndexError::Unstated { path, detail, remedy: Box::new(remedy) }.into(),
+        },
+        error @ ParquetIndexError::TableFormat { .. } => Failure::refused(
+            error.message(),
+            "export the table to plain Parquet files with an engine that reads it, or give one of its files with \
+             --ignore-table-log",
+        ),
+        error => error.into(),
     }
 }
 

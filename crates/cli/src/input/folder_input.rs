@@ -1,7 +1,7 @@
 //! Folders as inputs: their files one after another, with the columns that any of them has and those that their paths
 //! state.
 
-use super::folder::{Folder, path_of};
+use super::folder::{Folder, of_input, path_of};
 use super::format::Format;
 use super::known::ColumnType;
 use super::record::{Input, InputFacts, Record};
@@ -38,7 +38,8 @@ impl Folder {
         }
         let known = options.column_types.iter().map(|given| (given.column.0.clone(), given.key_type));
         let exists = |name: &str| names.iter().any(|known| known == name);
-        Ok(self.found.stated_columns(&self.paths, &exists, &known.collect::<Vec<_>>())?)
+        let stated = self.found.stated_columns(&self.paths, &exists, &known.collect::<Vec<_>>());
+        stated.map_err(of_input)
     }
 
     /// The names of all columns.

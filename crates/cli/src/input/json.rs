@@ -6,6 +6,7 @@
 //! not text.
 
 use super::InputError;
+use super::json_layout::Nesting;
 use super::lines::LineReader;
 use super::rows::TextRows;
 use super::schema::TypeSample;
@@ -248,40 +249,6 @@ impl JsonArray {
     fn malformed(&self, lines: &LineReader, detail: &str) -> InputError {
         let detail = format!("{detail} (object {})", self.objects.max(1));
         InputError::Malformed { path: lines.path.clone(), detail }
-    }
-}
-
-/// Where a value of JSON ends.
-#[derive(Debug, Default)]
-pub(super) struct Nesting {
-    pub(super) depth: u64,
-    pub(super) is_string: bool,
-    is_escaped: bool,
-}
-
-impl Nesting {
-    /// Whether a value that is no object ends before this byte.
-    fn ends_before(&self, byte: u8) -> bool {
-        self.depth == 0 && !self.is_string && matches!(byte, b',' | b']')
-    }
-
-    /// Takes a byte; returns whether it ends an object or an array.
-    pub(super) fn ends_with(&mut self, byte: u8) -> bool {
-        if self.is_string {
-            self.is_string = self.is_escaped || byte != b'"';
-            self.is_escaped = !self.is_escaped && byte == b'\\';
-            return false;
-        }
-        match byte {
-            b'"' => self.is_string = true,
-            b'{' | b'[' => self.depth += 1,
-            b'}' | b']' => {
-                self.depth = self.depth.saturating_sub(1);
-                return self.depth == 0;
-            }
-            _ => {}
-        }
-        false
     }
 }
 

@@ -1,6 +1,5 @@
 //! Layouts of JSON whose lines are no rows: an object around an array of them, and objects of several lines.
 
-use super::json::Nesting;
 use ogive_text::BYTE_ORDER_MARK;
 
 /// The layout of JSON that begins with an object.
@@ -74,6 +73,40 @@ fn first_object(text: &[u8]) -> (Option<&[u8]>, Option<usize>) {
         }
     }
     (rows, None)
+}
+
+/// Where a value of JSON ends.
+#[derive(Debug, Default)]
+pub(super) struct Nesting {
+    depth: u64,
+    is_string: bool,
+    is_escaped: bool,
+}
+
+impl Nesting {
+    /// Whether a value that is no object ends before this byte.
+    pub(super) fn ends_before(&self, byte: u8) -> bool {
+        self.depth == 0 && !self.is_string && matches!(byte, b',' | b']')
+    }
+
+    /// Takes a byte; returns whether it ends an object or an array.
+    pub(super) fn ends_with(&mut self, byte: u8) -> bool {
+        if self.is_string {
+            self.is_string = self.is_escaped || byte != b'"';
+            self.is_escaped = !self.is_escaped && byte == b'\\';
+            return false;
+        }
+        match byte {
+            b'"' => self.is_string = true,
+            b'{' | b'[' => self.depth += 1,
+            b'}' | b']' => {
+                self.depth = self.depth.saturating_sub(1);
+                return self.depth == 0;
+            }
+            _ => {}
+        }
+        false
+    }
 }
 
 #[cfg(test)]

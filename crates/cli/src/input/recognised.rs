@@ -1,7 +1,7 @@
 //! The format of an input, its compression and the delimiter of its fields: as given, by its content, or by its name.
 
 use super::content::{
-    Content, ForeignFormat, HEAD_BYTES, HIVE_DELIMITER, delimiter_of_header, has_decimal_commas, has_in_header, is_text,
+    Content, ForeignFormat, HEAD_BYTES, HIVE_DELIMITER, delimiter_of_header, has_decimal_commas, has_in_header,
 };
 use super::format::Format;
 use super::json_layout::JsonLayout;
@@ -44,8 +44,10 @@ pub(crate) struct Recognised {
     pub(super) is_hive: bool,
     pub(super) compression: Option<Compression>,
     /// Whether it was read and has nothing.
+    #[cfg(feature = "parquet")]
     pub(super) is_empty: bool,
     /// Whether its first bytes are text.
+    #[cfg(feature = "parquet")]
     pub(super) is_text: bool,
     /// Whether it may be separated values or lines of text.
     pub(super) is_unclear: bool,
@@ -83,6 +85,7 @@ impl Recognised {
 
     fn by_head(input: UnknownInput<'_>, head: &io::Result<Head>) -> Self {
         let UnknownInput { path, source, format, .. } = input;
+        #[cfg(feature = "parquet")]
         let is_empty = head.as_ref().is_ok_and(|head| head.bytes.is_empty());
         let unread = Head::default();
         let head = head.as_ref().unwrap_or(&unread);
@@ -95,8 +98,10 @@ impl Recognised {
             is_hive: false,
             is_unclear: false,
             compression: head.compression,
+            #[cfg(feature = "parquet")]
             is_empty,
-            is_text: is_text(&head.bytes),
+            #[cfg(feature = "parquet")]
+            is_text: super::content::is_text(&head.bytes),
             foreign: None,
             json_layout: None,
             is_named: by_name.is_some(),

@@ -154,6 +154,19 @@ fn what_a_folder_has_that_cannot_be_read_and_what_it_lacks_is_told() {
         let told = format!("no column of its files; {parent} as input has it");
         assert!(built.stderr.contains("states dt") && built.stderr.contains(&told), "{}", built.stderr);
     }
+    // Options of indexes of Parquet files are not those of inputs.
+    for month in ["01", "2"] {
+        std::fs::create_dir_all(folder.path(&format!("months/m={month}"))).unwrap();
+        folder.write(&format!("months/m={month}/a.csv"), "id,n\n1,2\n");
+    }
+    let refused = folder.run(&["build", "months", "-o", "m.ogive"]).exits_with(1);
+    refused.complains_of("state its type with --type m=i64 or").keeps_quiet_about("--partition");
+    folder.build("months", "m.ogive", &["--type", "m=text"]);
+    std::fs::create_dir_all(folder.path("lake/_delta_log")).unwrap();
+    folder.write("lake/_delta_log/00000000000000000000.json", "{}");
+    folder.write("lake/a.csv", "id,n\n1,2\n");
+    let refused = folder.run(&["build", "lake", "-o", "l.ogive"]).exits_with(1);
+    refused.complains_of("a table of Delta Lake").complains_of("--ignore-table-log").keeps_quiet_about("--files");
     let info = folder.run(&["info", "in"]).exits_with(1).stdout;
     let told = ["in: a folder of comma-separated values, 1 file", "columns: id, n, dt, hour", "`ogive build in -o"];
     assert!(told.iter().all(|told| info.contains(told)), "{info}");
