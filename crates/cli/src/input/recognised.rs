@@ -165,6 +165,11 @@ pub(super) fn sosd_key_bytes(path: &Path) -> Option<u64> {
     }
 }
 
+/// Whether a name states a format.
+pub(super) fn is_named_as_input(path: &Path) -> bool {
+    by_name(&inner_name(path)).is_some()
+}
+
 /// The format that a name states.
 fn by_name(path: &Path) -> Option<Format> {
     if sosd_key_bytes(path).is_some() {

@@ -459,6 +459,9 @@ impl BothSides {
             #[cfg(feature = "parquet")]
             ignore_table_log: self.ignore_table_log,
         };
+        if self.quote.is_none() && !self.lenient && self.null.is_none() {
+            return input;
+        }
         // The other side may be of another format.
         match input.format() {
             Format::Csv | Format::Tsv => {
