@@ -150,6 +150,10 @@ pub(crate) struct InputOptions {
     #[arg(skip)]
     pub(crate) pads_bytes: bool,
 
+    /// The side of a join that it is, if it is one.
+    #[arg(skip)]
+    pub(crate) side: Option<&'static str>,
+
     /// What was found of the input.
     #[arg(skip)]
     pub(crate) finds: Box<Finds>,
@@ -263,11 +267,16 @@ impl InputOptions {
             )),
             None => {
                 if self.delimiter.is_none() {
-                    recognised.tell(&self.path, self.has_header());
+                    recognised.tell(&self.path, self.has_header(), &self.flag("format"));
                 }
                 Ok(())
             }
         }
+    }
+
+    /// An option of the input, by its name: those of a side of a join have its name in front.
+    fn flag(&self, name: &str) -> String {
+        self.side.map_or_else(|| format!("--{name}"), |side| format!("--{side}-{name}"))
     }
 
     fn refused_as(&self, what: &str, advice: &str) -> Failure {

@@ -121,14 +121,14 @@ impl Recognised {
         self.source == source
     }
 
-    /// Names what was inferred, once.
-    pub(super) fn tell(&self, path: &Path, has_header: bool) {
+    /// Names what was inferred, once, and the option that says otherwise.
+    pub(super) fn tell(&self, path: &Path, has_header: bool, option: &str) {
         if let Some(said) = &self.inferred
             && !self.is_told.swap(true, Ordering::Relaxed)
         {
             let is_separated = matches!(self.format, Format::Csv | Format::Tsv);
             let names = if has_header && is_separated { ", names of columns in line 1" } else { "" };
-            note(format_args!("note: {} is read as {said}{names}; --format says otherwise", shown(path)));
+            note(format_args!("note: {} is read as {said}{names}; {option} says otherwise", shown(path)));
         }
     }
 }

@@ -379,6 +379,7 @@ impl JoinArguments {
                 input: InputOptions {
                     delimiter: left.left_delimiter,
                     column_types: left.left_type,
+                    side: Some("left"),
                     ..self.both.input(left.left, left.left_format, left.left_key, left.left_value)
                 },
                 keyspace: left.left_keyspace,
@@ -390,6 +391,7 @@ impl JoinArguments {
                 input: InputOptions {
                     delimiter: right.right_delimiter,
                     column_types: right.right_type,
+                    side: Some("right"),
                     ..self.both.input(right.right, right.right_format, right.right_key, right.right_value)
                 },
                 keyspace: right.right_keyspace,
@@ -450,6 +452,7 @@ impl BothSides {
             known: None,
             leave_null_keys_out: self.key_type.is_none(),
             pads_bytes: false,
+            side: None,
             finds: Box::default(),
             row_limit: self.row_limit,
             quote: None,

@@ -12,6 +12,7 @@ use crate::interrupt::Interrupt;
 use crate::load::{Examined, Target, examine, examine_both, load};
 #[cfg(feature = "parquet")]
 use crate::places::is_beside;
+use crate::shell::shell_line;
 use crate::urls::{is_folder, is_url, place};
 use ogive::io::Profile;
 use ogive::io::ScratchFolder;
@@ -21,12 +22,17 @@ use ogive::table::{Table, TableOptions};
 use ogive::{Cause, Error, FileFormat, KeyType};
 use ogive_text::Separated;
 use std::cell::Cell;
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::PoisonError;
 
 /// Files of text from this length on are read only once if that is possible: shorter ones are read again in a few
 /// milliseconds.
 const LONG_BYTES: u64 = 4 << 20;
+
+/// Parts of advice on inputs that do not apply to the sides of a join.
+const OF_OTHER_COMMANDS: [&str; 2] =
+    [", with --skip-bad-rows FILE to leave rows out", " (in a join, --left-format or --right-format)"];
 
 /// Options for opening the inputs.
 #[derive(Clone, Debug)]
@@ -328,7 +334,10 @@ fn open_texts(sides: &[SideOptions; 2], opening: &Opening<'_>) -> Result<[OpenSi
 
 /// Names the options of the side whose file is unusable.
 pub(super) fn explained_by(sides: &[SideOptions; 2], failure: Failure) -> Failure {
-    let is_left = matches!(&failure, Failure::Input(error) if error.path() == sides[0].input.path);
+    let is_left = match &failure {
+        Failure::Input(error) => error.path() == sides[0].input.path,
+        failure => failure.to_string().contains(&sides[0].shown()),
+    };
     sides[usize::from(!is_left)].explain(failure, None)
 }
 
@@ -531,6 +540,7 @@ impl SideOptions {
     fn explain(&self, failure: Failure, wanted: Option<(KeyType, &Self)>) -> Failure {
         let error = match failure {
             Failure::Usage { message, hint } => return Failure::usage(self.of_side(&message), self.of_side(&hint)),
+            Failure::Refused { message, hint } => return Failure::refused(message, self.of_side(&hint)),
             Failure::Input(error) => error,
             failure => return failure,
         };
@@ -538,8 +548,20 @@ impl SideOptions {
             (InputError::WrongType { is_key: true, .. }, Some((key_type, other))) if is_untyped(&self.input) => {
                 format!("it is read as {key_type}, the type of the keys of {}; correct or remove it", other.shown())
             }
-            (InputError::WrongType { is_key: true, .. }, _) => {
+            (InputError::WrongType { is_key: true, column: Some(column), written, wanted, .. }, None)
+                if written.as_deref().is_none_or(str::is_empty) && self.input.key_type.is_none() =>
+            {
+                format!("allow nulls, which match nothing, with --{}-type '{column}={wanted}?'", self.word)
+            }
+            (InputError::WrongType { is_key: true, written, .. }, _)
+                if !written.as_deref().is_none_or(str::is_empty) =>
+            {
                 "choose another type with --key-type, or with --left-type and --right-type".into()
+            }
+            (InputError::BadRow { path, .. }, _) => {
+                let words: [OsString; 4] = ["build".into(), path.into(), "--skip-bad-rows".into(), "bad.csv".into()];
+                let build = shell_line(words.into_iter().chain(["-o".into(), "good.ogive".into()]));
+                format!("correct the row, or join a table of the others, as `{build}` makes it")
             }
             _ => error.hint().map(|hint| self.of_side(&hint)).unwrap_or_default(),
         };
@@ -550,12 +572,13 @@ impl SideOptions {
         }
     }
 
-    /// Advice on options that have the name of their side in front.
+    /// Advice on options that have the name of their side in front, and on none that a join does not have.
     fn of_side(&self, hint: &str) -> String {
+        let hint = OF_OTHER_COMMANDS.into_iter().fold(hint.to_owned(), |hint, part| hint.replace(part, ""));
         let flags = ["--key ", "--value", "--type", "--delimiter", "--format"];
-        flags.into_iter().fold(hint.to_owned(), |hint, flag| {
-            hint.replace(flag, &flag.replacen("--", &format!("--{}-", self.word), 1))
-        })
+        flags
+            .into_iter()
+            .fold(hint, |hint, flag| hint.replace(flag, &flag.replacen("--", &format!("--{}-", self.word), 1)))
     }
 
     fn open_table(&self, table: Table, opening: &Opening<'_>) -> Result<OpenSide> {
