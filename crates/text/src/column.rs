@@ -1,6 +1,7 @@
 //! Columns of files of separated fields: their names, and the values of their fields.
 
 use crate::infer::{GuessedType, fits, may_be_string};
+use crate::numbers::append_united;
 use crate::plain::{is_as_printed, is_plain_timestamp, plain_float};
 use crate::reader::Written;
 use crate::show::shortened;
@@ -35,6 +36,8 @@ pub struct TextColumn {
     pub guessed: bool,
     /// Whether timestamps state a time zone, if the type is guessed.
     pub is_zoned: bool,
+    /// Whether the type is that of another column as well, whose equal numbers may be written otherwise.
+    pub is_united: bool,
 }
 
 /// Whether a column may have nulls if its type is guessed: the only column of the key has none, so that numbers with an
@@ -49,7 +52,7 @@ impl TextColumn {
     #[must_use]
     pub fn of_guess(guess: GuessedType, may_be_null: bool) -> Self {
         let GuessedType { key_type, nullable, is_zoned } = guess;
-        Self { key_type, nullable, may_be_null, guessed: true, is_zoned }
+        Self { key_type, nullable, may_be_null, guessed: true, is_zoned, is_united: false }
     }
 
     /// The bytes of a field, appended to `target` unless they are those of the text.
@@ -133,6 +136,9 @@ impl TextColumn {
             return true;
         }
         let Ok(text) = std::str::from_utf8(written) else { return false };
+        if self.is_united && append_united(key_type, text, target) {
+            return true;
+        }
         if self.guessed && !fits(key_type, self.is_zoned, text) {
             return false;
         }

@@ -4,6 +4,7 @@
 //! `0.12345678901234567890` no float. The narrowest type that fits is taken; the rest is text. Numbers that all have as
 //! many digits after the point are decimals of that scale, so that they come back as they were written.
 
+use crate::numbers::NumberForms;
 use crate::reader::Written;
 use crate::show::shortened;
 use ogive::KeyType;
@@ -20,6 +21,8 @@ pub struct ColumnGuess {
     integers: [bool; INTEGERS.len()],
     is_float: bool,
     decimals: DecimalGuess,
+    /// How its numbers are written.
+    pub(crate) forms: NumberForms,
     is_bool: bool,
     is_uuid: bool,
     is_date: bool,
@@ -116,6 +119,7 @@ impl ColumnGuess {
             integers: [true; INTEGERS.len()],
             is_float: true,
             decimals: DecimalGuess::Unseen,
+            forms: NumberForms::NONE,
             is_bool: true,
             is_uuid: true,
             is_date: true,
@@ -172,6 +176,7 @@ impl ColumnGuess {
         }
         let decimal = if is_string { DecimalGuess::Never } else { DecimalGuess::of(text) };
         self.decimals = self.decimals.with(decimal);
+        self.forms = self.forms.with(if is_string { NumberForms::OTHER } else { NumberForms::of(text) });
         if is_number {
             (self.is_bool, self.is_uuid, self.is_date) = (false, false, false);
             (self.is_time, self.is_timestamp) = (false, false);
@@ -212,6 +217,11 @@ impl ColumnGuess {
         self.values > 0
     }
 
+    /// Whether all values are numbers.
+    pub(crate) fn are_numbers(&self) -> bool {
+        self.numbers == self.values
+    }
+
     /// The narrowest type for the values seen; a key that is not nullable has none for empty fields but text.
     #[must_use]
     pub fn guessed(&self, may_be_null: bool) -> GuessedType {
@@ -248,6 +258,7 @@ impl ColumnGuess {
             integers,
             is_float: self.is_float && other.is_float,
             decimals: self.decimals.with(other.decimals),
+            forms: self.forms.with(other.forms),
             is_bool: self.is_bool && other.is_bool,
             is_uuid: self.is_uuid && other.is_uuid,
             is_date: self.is_date && other.is_date,

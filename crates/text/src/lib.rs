@@ -6,6 +6,7 @@
 
 mod column;
 mod infer;
+mod numbers;
 mod plain;
 mod reader;
 mod row_parser;

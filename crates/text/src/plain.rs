@@ -245,7 +245,7 @@ mod tests {
             for (nullable, guessed, is_zoned) in
                 [(false, false, false), (true, false, false), (true, true, false), (true, true, true)]
             {
-                let column = TextColumn { key_type, nullable, may_be_null: true, guessed, is_zoned };
+                let column = TextColumn { key_type, nullable, may_be_null: true, guessed, is_zoned, is_united: false };
                 let texts = TEXTS.iter().map(|text| Written::Text(text.as_bytes()));
                 for written in texts.chain([Written::Null, Written::Nothing, Written::Text(b"\xff")]) {
                     let (mut bytes, mut shown) = (Vec::new(), b"before".to_vec());
@@ -280,6 +280,7 @@ mod tests {
                 let column = TextColumn {
                     key_type: KeyType::F64,
                     nullable: false,
+                    is_united: false,
                     may_be_null: false,
                     guessed: true,
                     is_zoned: false,

@@ -9,7 +9,7 @@ use super::folder::Folder;
 use super::format::Format;
 use super::json_layout::JsonLayout;
 use super::known::{ColumnType, KnownColumns};
-use super::recognised::{Recognised, UnknownInput, extension};
+use super::recognised::{Recognised, UnknownInput, extension, is_named_as_input};
 use crate::failure::{Failure, Result};
 use crate::interrupt::{self, Interrupt};
 #[cfg(feature = "parquet")]
@@ -17,7 +17,7 @@ use crate::places::is_inside;
 use crate::places::{is_folder, may_be_store};
 use crate::reading::decoded::{DecodedInput, Decoding};
 use crate::reading::kept_pipe::KeptPipe;
-use crate::reading::pipe::{FileState, changed};
+use crate::reading::pipe::{FileState, InputFile, changed};
 use crate::reading::standard_input::{STANDARD_INPUT, shown};
 use crate::urls::{is_url, path_argument};
 use crate::values::size::ByteSize;
@@ -157,6 +157,10 @@ pub(crate) struct InputOptions {
     #[arg(skip)]
     pub(crate) pads_bytes: bool,
 
+    /// The side of a join that it is, if it is one.
+    #[arg(skip)]
+    pub(crate) side: Option<&'static str>,
+
     /// What was found of the input.
     #[arg(skip)]
     pub(crate) finds: Arc<Finds>,
@@ -276,6 +280,11 @@ impl InputOptions {
         if found.is_of(self.source()) { Arc::clone(found) } else { Arc::new(Recognised::of(self.unknown())) }
     }
 
+    /// Whether the name is that of an input, whatever the content is.
+    pub(crate) fn has_name_of_input(&self) -> bool {
+        self.format.is_some() || is_named_as_input(&self.path)
+    }
+
     /// What is known of the input before it is looked at.
     fn unknown(&self) -> UnknownInput<'_> {
         UnknownInput { path: &self.path, source: self.source(), format: self.format, pipe: self.pipe.as_deref() }
@@ -302,7 +311,7 @@ impl InputOptions {
             None => {
                 self.refuse_layout()?;
                 if self.delimiter.is_none() {
-                    recognised.tell(&self.path, self.has_header());
+                    recognised.tell(&self.path, self.has_header(), &self.flag("format"));
                 }
                 Ok(())
             }
@@ -318,12 +327,14 @@ impl InputOptions {
             None => Ok(()),
             Some((what, advice)) => Err(Failure::refused(
                 format!("{} {what}", shown(&self.path)),
-                format!(
-                    "{advice}; if each line is an object of its own, use --format jsonl (in a join, --left-format or \
-                     --right-format)"
-                ),
+                format!("{advice}; if each line is an object of its own, use {} jsonl", self.flag("format")),
             )),
         }
+    }
+
+    /// An option of the input, by its name: those of a side of a join have its name in front.
+    fn flag(&self, name: &str) -> String {
+        self.side.map_or_else(|| format!("--{name}"), |side| format!("--{side}-{name}"))
     }
 
     fn refused_as(&self, what: &str, advice: &str) -> Failure {
@@ -345,7 +356,8 @@ impl InputOptions {
 
     /// As [`Self::refuse_table`], with advice what to do with a table.
     pub(crate) fn refuse_table_but(&self, advice: &str) -> Result<()> {
-        let is_known = self.format.is_some() || self.finds.is_foreign.get().is_some();
+        // What is copied was looked at.
+        let is_known = self.spool.is_some() || self.format.is_some() || self.finds.is_foreign.get().is_some();
         if is_known || !(self.path.is_file() || is_url(&self.path)) || self.is_folder() {
             return Ok(());
         }
@@ -377,7 +389,15 @@ impl InputOptions {
         if self.format.is_some() || !(self.path.is_file() || is_url(&self.path)) || self.is_folder() {
             return Ok(());
         }
-        let (what, advice) = match (FileFormat::at(&self.path)?, extension(&self.path).as_str()) {
+        self.refuse_damaged_as(FileFormat::at(&self.path)?)
+    }
+
+    /// As [`Self::refuse_damaged`], for a file of which it is known whether it is one of Ogive.
+    ///
+    /// # Errors
+    /// As [`Self::refuse_damaged`].
+    pub(crate) fn refuse_damaged_as(&self, found: Option<FileFormat>) -> Result<()> {
+        let (what, advice) = match (found, extension(&self.path).as_str()) {
             (Some(FileFormat::StoreFile), _) => ("is a file of an Ogive store", "use `ogive export` on its folder"),
             (Some(FileFormat::Backup), _) => ("is the record of a backup", "use `ogive db restore` on its folder"),
             (Some(FileFormat::PageFile), _) => {
@@ -490,6 +510,15 @@ impl InputOptions {
         Ok(Self { pipe, finds: Arc::default(), ..self.clone() })
     }
 
+    /// As [`Self::rereadable`], for an input that is read several times: what is behind a URL is copied, whatever its
+    /// format.
+    ///
+    /// # Errors
+    /// Those of reading and copying.
+    pub(crate) fn near(&self, interrupt: &Interrupt) -> Result<(Self, Option<ScratchFolder>)> {
+        if is_url(self.source()) && !self.is_folder() { self.copied(interrupt) } else { self.rereadable(interrupt) }
+    }
+
     /// The input with a copy of it.
     fn copied(&self, interrupt: &Interrupt) -> Result<(Self, Option<ScratchFolder>)> {
         let scratch = ScratchFolder::create()?;
@@ -508,7 +537,8 @@ impl InputOptions {
                 pipe.keep_no_more();
                 if is_decoded { Box::new(DecodedInput::new(reader, None, Decoding::Bytes)) } else { reader }
             }
-            None => Box::new(DecodedInput::open(self.source(), Decoding::Bytes).map_err(refused)?),
+            None if self.is_fetched() => Box::new(DecodedInput::open(self.source(), Decoding::Bytes).map_err(refused)?),
+            None => Box::new(InputFile::open(self.source()).map_err(refused)?),
         };
         let mut piece = vec![0; PIECE_BYTES];
         loop {

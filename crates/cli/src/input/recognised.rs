@@ -171,8 +171,8 @@ impl Recognised {
         self.source == source
     }
 
-    /// Names what was inferred, once.
-    pub(super) fn tell(&self, path: &Path, has_header: bool) {
+    /// Names what was inferred, once, and the option that says otherwise.
+    pub(super) fn tell(&self, path: &Path, has_header: bool, option: &str) {
         if let Some(said) = &self.inferred
             && !self.is_told.swap(true, Ordering::Relaxed)
         {
@@ -182,7 +182,7 @@ impl Recognised {
                 (true, true) => ", names of columns in line 2",
                 (false, _) => "",
             };
-            note(format_args!("note: {} is read as {said}{names}; --format says otherwise", shown(path)));
+            note(format_args!("note: {} is read as {said}{names}; {option} says otherwise", shown(path)));
         }
     }
 }
@@ -217,6 +217,11 @@ pub(super) fn sosd_key_bytes(path: &Path) -> Option<u64> {
     } else {
         None
     }
+}
+
+/// Whether a name states a format.
+pub(super) fn is_named_as_input(path: &Path) -> bool {
+    by_name(&inner_name(path)).is_some()
 }
 
 /// The format that a name states.

@@ -205,6 +205,7 @@ mod tests {
             may_be_null: true,
             guessed,
             is_zoned: false,
+            is_united: false,
             stated: None,
             seen: None,
         }

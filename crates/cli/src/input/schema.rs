@@ -81,6 +81,8 @@ pub(crate) struct ReadColumn {
     pub(crate) guessed: bool,
     /// Whether timestamps state a time zone, if the type is guessed.
     pub(crate) is_zoned: bool,
+    /// Whether the type is that of a key of another input as well, whose equal numbers may be written otherwise.
+    pub(crate) is_united: bool,
     /// The text of all its fields, if the path of the file states it.
     pub(super) stated: Option<Arc<str>>,
     /// What was seen of it, if the type is guessed.
@@ -239,6 +241,8 @@ impl Schema {
                 (Some(Some(guess)), Some(Some(other_guess))) => {
                     let GuessedType { key_type, nullable, .. } =
                         guess.with(other_guess).guessed(one.may_be_null || other.may_be_null);
+                    let united = guess.united_with(other_guess);
+                    let key_type = united.unwrap_or(key_type);
                     for (guesses, remarks, column, paths) in [
                         ([guess, other_guess], &mut left.remarks, &*one, paths),
                         ([other_guess, guess], &mut right.remarks, &*other, [paths[1], paths[0]]),
@@ -248,11 +252,12 @@ impl Schema {
                             false => format!("column '{}' of {}", column.name, shown(paths[0])),
                         };
                         let there = shown(paths[1]).to_string();
-                        remarks.extend(guesses[0].remark_with(&keys, guesses[1], &there, column.may_be_null));
+                        let remark = guesses[0].remark_with(&keys, guesses[1], &there, column.may_be_null);
+                        remarks.extend(remark.filter(|_| united.is_none()));
                     }
                     // Whether there are zones stays as it was seen of each, and whether nulls are left out.
                     for column in [one, other] {
-                        column.key_type = key_type;
+                        (column.key_type, column.is_united) = (key_type, united.is_some());
                         column.nullable = if is_alone { column.nullable } else { nullable };
                     }
                 }
@@ -327,8 +332,8 @@ impl Schema {
 impl ReadColumn {
     /// How its fields of text are read.
     pub(crate) fn text(&self) -> TextColumn {
-        let &Self { key_type, nullable, may_be_null, guessed, is_zoned, .. } = self;
-        TextColumn { key_type, nullable, may_be_null, guessed, is_zoned }
+        let &Self { key_type, nullable, may_be_null, guessed, is_zoned, is_united, .. } = self;
+        TextColumn { key_type, nullable, may_be_null, guessed, is_zoned, is_united }
     }
 
     /// Reads a field by `own`, or what the path of the file states, where it does; both must be the same.
@@ -470,6 +475,7 @@ impl Selection {
                 may_be_null: may_be_null(index < self.keys.len(), self.keys.len()) || options.leaves_null_keys_out(),
                 guessed: true,
                 is_zoned: false,
+                is_united: false,
                 stated: None,
                 seen: None,
             })
@@ -499,16 +505,7 @@ impl Selection {
             }
             columns[..count].iter_mut().for_each(|column| column.guessed = false);
         }
-        let keys = &mut columns[..self.keys.len()];
-        match keys {
-            // Where such records are left out, a type of keys that is known is that of the other side of a join.
-            _ if options.leaves_null_keys_out() => {
-                keys.iter_mut().for_each(|column| column.nullable |= options.key_type.is_some());
-            }
-            // Keys of one column are never null, unless they are tuples of it.
-            [column] if options.key_type.is_none_or(|key_type| key_type == column.key_type) => column.nullable = false,
-            _ => {}
-        }
+        options.complete_keys(&mut columns[..self.keys.len()]);
         for column in columns[self.keys.len()..].iter_mut().take(usize::from(options.value_type.is_some())) {
             let Some(scalar) = options.value_type else { break };
             if !column.guessed && column.key_type != scalar {

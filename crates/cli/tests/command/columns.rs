@@ -216,7 +216,7 @@ fn notes_on_numbers_that_became_text_name_the_culprit_and_are_few() {
         run.complains_of("is '9007199254740993', which f64 cannot hold").keeps_quiet_about("'1.5'");
     }
     folder.write("big.csv", "k\n9007199254740993\n");
-    folder.write("half.csv", "k\n1.5\n");
+    folder.write("half.csv", "k\n15e-1\n");
     let run = folder.run(&["join", "half.csv", "big.csv", "-o", "t.ogive"]).exits_with(0);
     run.complains_of("record 1 of big.csv is '9007199254740993', which f64 cannot hold");
     let line = |field: &str| vec![field; 14].join(",");

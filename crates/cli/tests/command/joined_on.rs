@@ -69,3 +69,31 @@ fn inputs_without_names_have_one_key_or_say_which() {
     let piped = folder.run_piped("orders.csv", &["join", "-", "customers.csv", "-o", "-"]).exits_with(0);
     assert_eq!(piped.stdout.lines().count(), 3);
 }
+
+#[test]
+fn equal_numbers_are_equal_however_they_are_written() {
+    let folder = Folder::new();
+    let rows = |left: &str, right: &str, more: &[&str]| {
+        folder.write("l.csv", format!("k,a\n{left}\n"));
+        folder.write("r.csv", format!("k,b\n{right}\n"));
+        join(&folder, &[&["l.csv", "r.csv", "--on", "k"], more].concat()).exits_with(0)
+    };
+    // Ids as programs write them that have no integers with nulls.
+    let ids = rows("9007199254740993,x\n2,y", "2.0,p\n,q\n9007199254740993.0,r", &[]);
+    ids.prints("2\ty\tp\n9007199254740993\tx\tr\n");
+    let scales = rows("1234567890123456.78,x\n1.50,y", "1.5,p\n7,q", &[]).keeps_quiet_about("are text");
+    scales.prints("1.50\ty\tp\n");
+    // What floats hold is compared as before, and what is no number as text.
+    rows("10,x\n2,y", "2,p\n2.5,q", &[]).prints("2\ty\tp\n");
+    rows("12345678901234567890,x", "1e1,p", &["--kind", "anti"]).prints("12345678901234567890\tx\n");
+    // A later row of another form is met with all rows.
+    let many: String = (0..2000).map(|id| format!("{id}.0,p\n")).collect();
+    let later = rows("9007199254740993,x\n7,y", &format!("{many}0.25,q"), &[]);
+    later.complains_of("all rows are read for their types").prints("7.00\ty\tp\n");
+    // A table has a type, which such numbers are read as.
+    folder.build("l.csv", "l.ogive", &[]);
+    folder.write("f.csv", "k,b\n7.0,p\n,q\n8.0,r\n");
+    assert_eq!(join(&folder, &["f.csv", "l.ogive"]).exits_with(0).stdout, "7\tp\ty\n");
+    folder.write("f.csv", "k,b\n7.5,p\n");
+    join(&folder, &["f.csv", "l.ogive"]).exits_with(1).complains_of("'7.5' in record 1 of f.csv");
+}

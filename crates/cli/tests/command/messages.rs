@@ -267,6 +267,28 @@ fn a_null_is_called_one_and_the_advice_on_it_does() {
 }
 
 #[test]
+fn advice_on_a_side_of_a_join_names_options_that_joins_have() {
+    let folder = Folder::new();
+    folder.write("a.csv", "id,n\n1,2\n");
+    folder.write("short.csv", "id,n\n1,2\n3\n");
+    folder.write("unclear", "id,n\n1,2\n3,4\n5\n7,8\n");
+    folder.write("x.csv", "id,n\n1,x\n");
+    folder.write("null.csv", "id,n\n1,2\n,3\n");
+    folder.write("b.txt", "id;n\n1;2\n3;4\n");
+    let says = |words: &[&str], part: &str| {
+        let run = folder.run(&[&["join", "a.csv"], words, &["-o", "-", "--on", "id"]].concat());
+        run.complains_of(part).keeps_quiet_about(" --format").keeps_quiet_about(" --type")
+    };
+    says(&["short.csv"], "build short.csv --skip-bad-rows bad.csv -o good.ogive`");
+    says(&["unclear"], "use --right-format csv, or --right-format lines\n").keeps_quiet_about("--skip-bad-rows");
+    says(&["x.csv", "--right-type", "n=u64"], "--right-type 'n=text'");
+    says(&["null.csv", "--right-type", "id=u64"], "nulls, which match nothing, with --right-type 'id=u64?'");
+    says(&["null.csv", "--right-type", "id=u64?"], "1 row by");
+    says(&["null.csv", "--key-type", "u64"], "--key-type '(u64?)'");
+    says(&["b.txt"], "--right-format says otherwise");
+}
+
+#[test]
 fn a_carriage_return_within_a_field_of_tsv_is_named_with_its_line() {
     let folder = Folder::new();
     for (rows, line) in [("k\tv\na\tx\ry\nb\tz\n", 2), ("k\na\nb\rc\n", 3), ("k\tv\r\na\tb\r\nc\td\re\r\n", 3)] {

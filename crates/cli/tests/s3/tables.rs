@@ -1,11 +1,9 @@
 //! Goal: every command that takes a table or an input takes a URL. Method: the same records as files and as objects,
 //! with the same answers.
 
-#[cfg(feature = "parquet")]
 use super::proxy::Proxy;
 use super::server::{BUCKET, Place};
 use std::fmt::Write;
-#[cfg(feature = "parquet")]
 use std::sync::{Arc, Mutex};
 
 /// Rows of a CSV file whose keys are not sorted as text.
@@ -115,6 +113,33 @@ fn joins_read_and_write_urls() {
     assert_eq!(place.server.names("joins/out").len(), 2);
     let refused = place.run(&["join", &left, &right, "-o", &left]);
     refused.complains_of(&["an input of this command"]);
+}
+
+#[test]
+fn a_join_looks_at_an_object_once() {
+    let Some(place) = Place::new() else { return };
+    let text = rows(150_000);
+    place.write("few.csv", rows(20));
+    place.server.put("once/rows.csv", &text);
+    place.prints(&["build", "few.csv", "-o", &url("once/few.ogive")]);
+    let counted = |words: &[&str]| {
+        let counts = Arc::new(Mutex::new((0_usize, 0_usize)));
+        let kept = Arc::clone(&counts);
+        let proxy = Proxy::before(&place.server, move |_, answer| {
+            let mut counts = kept.lock().unwrap();
+            *counts = (counts.0 + 1, counts.1 + answer.body.len());
+        });
+        let run = place.run_at(&proxy.endpoint(), words);
+        assert_eq!((run.code, run.stdout.lines().count()), (Some(0), 20), "{run:?}");
+        let counts = counts.lock().unwrap();
+        *counts
+    };
+    // A look for a store, and the opening.
+    let (requests, _) = counted(&["join", "few.csv", &url("once/few.ogive"), "-o", "-"]);
+    assert!(requests <= 5, "{requests} requests");
+    // Text is read once besides, and its start and its end to tell what it is.
+    let (requests, bytes) = counted(&["join", "few.csv", &url("once/rows.csv"), "--on", "id", "-o", "-"]);
+    assert!(requests <= 12 && bytes < text.len() * 3 / 2, "{requests} requests, {bytes} of {} bytes", text.len());
 }
 
 #[test]

@@ -380,6 +380,7 @@ impl JoinArguments {
                 input: InputOptions {
                     delimiter: left.left_delimiter,
                     column_types: left.left_type,
+                    side: Some("left"),
                     ..self.both.input(left.left, left.left_format, left.left_key, left.left_value)
                 },
                 keyspace: left.left_keyspace,
@@ -391,6 +392,7 @@ impl JoinArguments {
                 input: InputOptions {
                     delimiter: right.right_delimiter,
                     column_types: right.right_type,
+                    side: Some("right"),
                     ..self.both.input(right.right, right.right_format, right.right_key, right.right_value)
                 },
                 keyspace: right.right_keyspace,
@@ -451,6 +453,7 @@ impl BothSides {
             known: None,
             leave_null_keys_out: self.key_type.is_none(),
             pads_bytes: false,
+            side: None,
             finds: Arc::default(),
             row_limit: self.row_limit,
             quote: None,
@@ -460,6 +463,9 @@ impl BothSides {
             #[cfg(feature = "parquet")]
             ignore_table_log: self.ignore_table_log,
         };
+        if self.quote.is_none() && !self.lenient && self.null.is_none() {
+            return input;
+        }
         // The other side may be of another format.
         match input.format() {
             Format::Csv | Format::Tsv => {

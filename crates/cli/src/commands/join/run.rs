@@ -33,16 +33,19 @@ const PIECES_WAITING: usize = 4;
 
 /// Runs the command.
 pub(crate) fn run(arguments: &JoinArguments, output: &mut Output) -> Result<Outcome> {
+    // What is found of an input is kept with its options: behind a URL, each look is a request.
     let sides = arguments.sides();
-    let paths = sides.each_ref().map(|side| side.input.path.as_path());
-    refuse_one_pipe(paths, "both sides of the join", "put it into a file, and name the file twice")?;
-    run_join(arguments, output).map_err(|failure| in_the_commands_memory(failure, arguments.memory.0))
+    refuse_one_pipe(paths(&sides), "both sides of the join", "put it into a file, and name the file twice")?;
+    run_join(arguments, &sides, output).map_err(|failure| in_the_commands_memory(failure, arguments.memory.0))
 }
 
-fn run_join(arguments: &JoinArguments, output: &mut Output) -> Result<Outcome> {
+fn paths(sides: &[SideOptions; 2]) -> [&Path; 2] {
+    sides.each_ref().map(|side| side.input.path.as_path())
+}
+
+fn run_join(arguments: &JoinArguments, sides: &[SideOptions; 2], output: &mut Output) -> Result<Outcome> {
     let interrupt = Interrupt::watch();
     let to = arguments.to(output.is_json())?;
-    let sides = arguments.sides();
     let memory_bytes = arguments.memory.0;
     if memory_bytes < JoinOptions::MEMORY_BYTES_MIN {
         return Err(Failure::usage(
@@ -57,7 +60,7 @@ fn run_join(arguments: &JoinArguments, output: &mut Output) -> Result<Outcome> {
     let opening = Opening {
         direct,
         memory_bytes: memory_bytes / SIDE_SHARE,
-        profile: profile(arguments)?,
+        profile: profile(arguments, paths(sides))?,
         interrupt: &interrupt,
         kind: arguments.kind,
         form: to.separated(arguments.both.quote).filter(|_| arguments.conditions.is_empty()),
@@ -65,10 +68,10 @@ fn run_join(arguments: &JoinArguments, output: &mut Output) -> Result<Outcome> {
         reads_once: !arguments.is_piped() && sides.iter().all(|side| side.input.path.is_file()),
         has_deferred: Cell::new(false),
     };
-    let place = place(arguments, to)?;
-    let page = page(arguments)?;
+    let place = place(arguments, paths(sides), to)?;
+    let page = page(arguments, paths(sides))?;
     let attempt = |opening: &Opening<'_>, output: &mut Output| {
-        attempt(arguments, to, (&sides, opening), (place.as_ref(), page.as_ref()), output)
+        attempt(arguments, to, (sides, opening), (place.as_ref(), page.as_ref()), output)
     };
     match attempt(&opening, output) {
         Err(failure) if opening.has_deferred.get() && ends_otherwise_if_read_before(&failure) => {
@@ -233,31 +236,27 @@ fn spill_folder(scratch: &ScratchFolder) -> (Arc<dyn Storage>, String) {
 }
 
 /// The requested profile, else that of the page cache if `--io cached` is given.
-fn profile(arguments: &JoinArguments) -> Result<Profile> {
+fn profile(arguments: &JoinArguments, paths: [&Path; 2]) -> Result<Profile> {
     Ok(match arguments.profile.as_deref() {
         Some("cached") => join::cached_profile(),
         Some(name) => Profile::by_name_or_file(name)?,
         None if arguments.io == Some(Io::Cached) => join::cached_profile(),
-        None if arguments.sides().iter().any(|side| is_url(&side.input.path)) => Profile::named(URL_PROFILE)?,
+        None if paths.into_iter().any(is_url) => Profile::named(URL_PROFILE)?,
         None => Profile::default(),
     })
 }
 
 /// The place of the page of the plan.
-fn page(arguments: &JoinArguments) -> Result<Option<OutputFile>> {
-    let sides = arguments.sides();
-    let files = [sides[0].input.path.as_path(), sides[1].input.path.as_path(), arguments.output.as_path()];
-    arguments.page.claim(&files, arguments.force)
+fn page(arguments: &JoinArguments, [left, right]: [&Path; 2]) -> Result<Option<OutputFile>> {
+    arguments.page.claim(&[left, right, arguments.output.as_path()], arguments.force)
 }
 
 /// The destination of the output file, unless rows go to standard output.
-fn place(arguments: &JoinArguments, to: OutputFormat) -> Result<Option<OutputFile>> {
+fn place(arguments: &JoinArguments, inputs: [&Path; 2], to: OutputFormat) -> Result<Option<OutputFile>> {
     if arguments.is_piped() {
         return Ok(None);
     }
     let kind = if to == OutputFormat::Table { OutputKind::Table } else { OutputKind::Plain };
-    let sides = arguments.sides();
-    let inputs = [sides[0].input.path.as_path(), sides[1].input.path.as_path()];
     claim(&arguments.output, kind, &inputs, Some(arguments.force)).map(Some)
 }
 

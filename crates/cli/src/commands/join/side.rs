@@ -12,21 +12,27 @@ use crate::interrupt::Interrupt;
 use crate::load::{Examined, Target, examine, examine_both, load};
 #[cfg(feature = "parquet")]
 use crate::places::is_beside;
+use crate::shell::shell_line;
 use crate::urls::{is_folder, is_url, place};
 use ogive::io::Profile;
 use ogive::io::ScratchFolder;
 use ogive::join::{JoinKind, JoinOutput, JoinSource};
 use ogive::table::external::RecordFile;
 use ogive::table::{Table, TableOptions};
-use ogive::{Cause, Error, KeyType};
+use ogive::{Cause, Error, FileFormat, KeyType};
 use ogive_text::Separated;
 use std::cell::Cell;
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::PoisonError;
 
 /// Files of text from this length on are read only once if that is possible: shorter ones are read again in a few
 /// milliseconds.
 const LONG_BYTES: u64 = 4 << 20;
+
+/// Parts of advice on inputs that do not apply to the sides of a join.
+const OF_OTHER_COMMANDS: [&str; 2] =
+    [", with --skip-bad-rows FILE to leave rows out", " (in a join, --left-format or --right-format)"];
 
 /// Options for opening the inputs.
 #[derive(Clone, Debug)]
@@ -48,6 +54,11 @@ pub(super) struct Opening<'a> {
 }
 
 impl Opening<'_> {
+    /// How a table is opened to be joined.
+    fn table_options(&self) -> TableOptions {
+        TableOptions::default().memory_bytes(self.memory_bytes).profile(self.profile.clone())
+    }
+
     /// Whether rows of a side without partner are returned.
     fn keeps_rows_of(&self, side: usize) -> bool {
         if side == 0 { self.kind.keeps_unmatched() } else { self.kind.keeps_unmatched_right() }
@@ -134,6 +145,24 @@ enum InputKind {
     File,
 }
 
+/// What an input was found to be.
+#[derive(Debug)]
+struct FoundInput {
+    kind: InputKind,
+    /// The table that it is, as it was opened to find that out.
+    table: Option<Table>,
+}
+
+impl FoundInput {
+    /// The table that it is.
+    fn table(&self, side: &SideOptions, opening: &Opening<'_>) -> Result<Table> {
+        if let Some(table) = &self.table {
+            return Ok(table.clone());
+        }
+        Ok(Table::open(place(&side.input.path, opening.direct)?, &opening.table_options())?)
+    }
+}
+
 /// Bytes of a file, or of all files of a folder.
 pub(super) fn length_bytes(path: &Path) -> u64 {
     let Ok(metadata) = std::fs::metadata(path) else { return 0 };
@@ -158,8 +187,8 @@ pub(super) fn open(
     let found = [find(&sides[0], opening)?, find(&sides[1], opening)?];
     let mut copies = [None, None];
     for side in 0..2 {
-        if found[side] == InputKind::File {
-            let (input, copy) = sides[side].input.rereadable(opening.interrupt)?;
+        if found[side].kind == InputKind::File {
+            let (input, copy) = sides[side].input.near(opening.interrupt)?;
             (sides[side].input, copies[side]) = (input, copy);
         }
     }
@@ -173,11 +202,11 @@ pub(super) fn open(
 /// Opens both inputs: one that has a key before a file, which may have a column of its name.
 fn open_sorted_first(
     sides: &mut [SideOptions; 2],
-    found: &[InputKind; 2],
+    found: &[FoundInput; 2],
     on: &OnColumns,
     opening: &Opening<'_>,
 ) -> Result<([OpenSide; 2], JoinedOn)> {
-    let keyed = match found.each_ref().map(|kind| *kind == InputKind::File) {
+    let keyed = match found.each_ref().map(|found| found.kind == InputKind::File) {
         [true, true] => None,
         [false, false] => {
             let opened = open_both(sides, found, None, opening)?;
@@ -211,11 +240,11 @@ fn join_on(sides: &mut [SideOptions; 2], keyed: Option<(usize, &OpenSide)>, on: 
 /// Opens both inputs, of which one may be open, with keys of one type.
 fn open_both(
     sides: &[SideOptions; 2],
-    found: &[InputKind; 2],
+    found: &[FoundInput; 2],
     keyed: Option<(usize, OpenSide)>,
     opening: &Opening<'_>,
 ) -> Result<[OpenSide; 2]> {
-    let are_typed = [0, 1].map(|side| found[side] != InputKind::File || !is_untyped(&sides[side].input));
+    let are_typed = [0, 1].map(|side| found[side].kind != InputKind::File || !is_untyped(&sides[side].input));
     let first = match &keyed {
         Some((open, _)) => *open,
         None => usize::from(!are_typed[0] && are_typed[1]),
@@ -235,7 +264,7 @@ fn open_both(
             Err(_) if one.is_empty => sides[second].open(&found[second], None, opening)?,
             opened => opened?,
         };
-        let is_untyped_store = found[first] == InputKind::Store && one.key_type == KeyType::Bytes;
+        let is_untyped_store = found[first].kind == InputKind::Store && one.key_type == KeyType::Bytes;
         if is_untyped_store && !is_one_type(one.key_type, other.key_type) {
             let wanted = Some((wanted_by(other.key_type), &sides[second]));
             one = sides[first].open(&found[first], wanted, opening)?;
@@ -305,7 +334,10 @@ fn open_texts(sides: &[SideOptions; 2], opening: &Opening<'_>) -> Result<[OpenSi
 
 /// Names the options of the side whose file is unusable.
 pub(super) fn explained_by(sides: &[SideOptions; 2], failure: Failure) -> Failure {
-    let is_left = matches!(&failure, Failure::Input(error) if error.path() == sides[0].input.path);
+    let is_left = match &failure {
+        Failure::Input(error) => error.path() == sides[0].input.path,
+        failure => failure.to_string().contains(&sides[0].shown()),
+    };
     sides[usize::from(!is_left)].explain(failure, None)
 }
 
@@ -382,9 +414,10 @@ fn is_untyped(input: &InputOptions) -> bool {
     input.key_type.is_none() && !input.has_typed_keys()
 }
 
-fn find(side: &SideOptions, opening: &Opening<'_>) -> Result<InputKind> {
+fn find(side: &SideOptions, opening: &Opening<'_>) -> Result<FoundInput> {
     let path = &side.input.path;
-    let found = if side.input.is_folder() {
+    let mut table = None;
+    let kind = if side.input.is_folder() {
         InputKind::File
     } else if is_folder(path)? {
         InputKind::Store
@@ -392,7 +425,22 @@ fn find(side: &SideOptions, opening: &Opening<'_>) -> Result<InputKind> {
         InputKind::File
     } else {
         let (storage, name) = place(path, opening.direct)?;
-        match open_to_look(&storage, &name) {
+        // The length of text may be that of a table with a long tail, which would be read in vain.
+        if is_url(path) && side.input.has_name_of_input() {
+            let found = FileFormat::at(path).map_err(|error| Failure::of_opening(path, error))?;
+            if found.is_none() {
+                side.input.refuse_damaged_as(None)?;
+                side.check_flags(&InputKind::File)?;
+                return Ok(FoundInput { kind: InputKind::File, table: None });
+            }
+        }
+        let looked_at = match Table::open((storage.clone(), &name), &opening.table_options()) {
+            // It tells how much memory it takes when it is opened to be joined.
+            Err(Error { cause: Cause::Memory { .. }, .. }) => open_to_look(&storage, &name),
+            Ok(opened) => Ok(table.insert(opened).clone()),
+            Err(error) => Err(error),
+        };
+        match looked_at {
             #[cfg(feature = "parquet")]
             Ok(table) if is_beside(&table) => InputKind::Beside,
             Ok(_) => InputKind::Table,
@@ -406,8 +454,8 @@ fn find(side: &SideOptions, opening: &Opening<'_>) -> Result<InputKind> {
             Err(error) => return Err(Failure::of_opening(path, error)),
         }
     };
-    side.check_flags(&found)?;
-    Ok(found)
+    side.check_flags(&kind)?;
+    Ok(FoundInput { kind, table })
 }
 
 impl SideOptions {
@@ -452,11 +500,11 @@ impl SideOptions {
     }
 
     /// Opens it, with keys of the type of the other input, if they have none of their own.
-    fn open(&self, found: &InputKind, wanted: Option<(KeyType, &Self)>, opening: &Opening<'_>) -> Result<OpenSide> {
-        match found {
-            InputKind::Table => self.open_table(opening),
+    fn open(&self, found: &FoundInput, wanted: Option<(KeyType, &Self)>, opening: &Opening<'_>) -> Result<OpenSide> {
+        match found.kind {
+            InputKind::Table => self.open_table(found.table(self, opening)?, opening),
             #[cfg(feature = "parquet")]
-            InputKind::Beside => self.open_beside(opening),
+            InputKind::Beside => self.open_beside(found.table(self, opening)?, opening),
             InputKind::Index => {
                 let (storage, name) = place(&self.input.path, opening.direct)?;
                 let (source, key_type) = index::relation(&storage, &name, opening.memory_bytes)?;
@@ -492,6 +540,7 @@ impl SideOptions {
     fn explain(&self, failure: Failure, wanted: Option<(KeyType, &Self)>) -> Failure {
         let error = match failure {
             Failure::Usage { message, hint } => return Failure::usage(self.of_side(&message), self.of_side(&hint)),
+            Failure::Refused { message, hint } => return Failure::refused(message, self.of_side(&hint)),
             Failure::Input(error) => error,
             failure => return failure,
         };
@@ -499,8 +548,20 @@ impl SideOptions {
             (InputError::WrongType { is_key: true, .. }, Some((key_type, other))) if is_untyped(&self.input) => {
                 format!("it is read as {key_type}, the type of the keys of {}; correct or remove it", other.shown())
             }
-            (InputError::WrongType { is_key: true, .. }, _) => {
+            (InputError::WrongType { is_key: true, column: Some(column), written, wanted, .. }, None)
+                if written.as_deref().is_none_or(str::is_empty) && self.input.key_type.is_none() =>
+            {
+                format!("allow nulls, which match nothing, with --{}-type '{column}={wanted}?'", self.word)
+            }
+            (InputError::WrongType { is_key: true, written, .. }, _)
+                if !written.as_deref().is_none_or(str::is_empty) =>
+            {
                 "choose another type with --key-type, or with --left-type and --right-type".into()
+            }
+            (InputError::BadRow { path, .. }, _) => {
+                let words: [OsString; 4] = ["build".into(), path.into(), "--skip-bad-rows".into(), "bad.csv".into()];
+                let build = shell_line(words.into_iter().chain(["-o".into(), "good.ogive".into()]));
+                format!("correct the row, or join a table of the others, as `{build}` makes it")
             }
             _ => error.hint().map(|hint| self.of_side(&hint)).unwrap_or_default(),
         };
@@ -511,18 +572,16 @@ impl SideOptions {
         }
     }
 
-    /// Advice on options that have the name of their side in front.
+    /// Advice on options that have the name of their side in front, and on none that a join does not have.
     fn of_side(&self, hint: &str) -> String {
+        let hint = OF_OTHER_COMMANDS.into_iter().fold(hint.to_owned(), |hint, part| hint.replace(part, ""));
         let flags = ["--key ", "--value", "--type", "--delimiter", "--format"];
-        flags.into_iter().fold(hint.to_owned(), |hint, flag| {
-            hint.replace(flag, &flag.replacen("--", &format!("--{}-", self.word), 1))
-        })
+        flags
+            .into_iter()
+            .fold(hint, |hint, flag| hint.replace(flag, &flag.replacen("--", &format!("--{}-", self.word), 1)))
     }
 
-    fn open_table(&self, opening: &Opening<'_>) -> Result<OpenSide> {
-        let (storage, name) = place(&self.input.path, opening.direct)?;
-        let options = TableOptions::default().memory_bytes(opening.memory_bytes).profile(opening.profile.clone());
-        let table = Table::open((storage, &name), &options)?;
+    fn open_table(&self, table: Table, opening: &Opening<'_>) -> Result<OpenSide> {
         crate::input::refuse_beside(&table)?;
         Ok(OpenSide {
             data: Some(table.data_path().to_owned()),
@@ -534,13 +593,9 @@ impl SideOptions {
 
     /// The rows of an index of Parquet files, with the columns that are chosen as values, or all.
     #[cfg(feature = "parquet")]
-    fn open_beside(&self, opening: &Opening<'_>) -> Result<OpenSide> {
-        let path = &self.input.path;
-        let (storage, name) = place(path, opening.direct)?;
-        let options = TableOptions::default().memory_bytes(opening.memory_bytes).profile(opening.profile.clone());
-        let table = Table::open((storage, name), &options)?;
+    fn open_beside(&self, table: Table, opening: &Opening<'_>) -> Result<OpenSide> {
         let columns: Vec<String> = self.input.value.iter().map(|column| column.0.clone()).collect();
-        let (source, key_type) = relation(path, table, &columns, opening.profile.clone())?;
+        let (source, key_type) = relation(&self.input.path, table, &columns, opening.profile.clone())?;
         Ok(OpenSide::of(source, key_type))
     }
 
@@ -588,8 +643,7 @@ impl SideOptions {
             lookups: None,
         };
         load(input, &target, "copying the pipe", opening.interrupt)?;
-        let options = TableOptions::default().memory_bytes(opening.memory_bytes).profile(opening.profile.clone());
-        let table = Table::open((storage, "piped"), &options)?;
+        let table = Table::open((storage, "piped"), &opening.table_options())?;
         Ok(OpenSide { copy: Some(scratch), ..OpenSide::of(JoinSource::table(&table), table.key_type()) })
     }
 }
