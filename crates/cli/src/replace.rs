@@ -7,6 +7,8 @@
 //! | any other regular file | refuse; replace with `--force` |
 //! | an input of the command; a file of a store or an index; a folder, device or pipe | refuse, even with `--force` |
 //!
+//! In a folder whose files are an input, nothing but tables is written, which are left out there.
+//!
 //! A folder with a store is the store's alone: nothing is written there, whatever its name. Behind URLs, where tables
 //! are put for a store to adopt, this holds for the names that a store uses.
 //!
