@@ -1,6 +1,6 @@
 //! Alterations of the type of values: what is asked for, and whether every value of the old type is one of the new.
 
-use super::key_type::KeyType;
+use super::key_type::{DECIMAL_DIGITS_MAX, KeyType, TimeUnit};
 use super::record_type::{ColumnPlace, RecordType};
 use super::row_type::{Field, RowType};
 use super::value_type::ValueType;
@@ -214,15 +214,15 @@ fn check_holds(what: &str, this: KeyType, older: KeyType) -> Result<()> {
 
 /// The types that hold all values of a type, for messages.
 fn wider_names(older: KeyType) -> String {
-    use KeyType::{F64, I8, I16, I32, I64, I128, U8, U16, U32, U64, U128};
-    let wider = [U8, U16, U32, U64, U128, I8, I16, I32, I64, I128, F64];
-    let names: Vec<String> = wider
-        .into_iter()
-        .filter(|wider| *wider != older && wider.holds(older))
-        .map(|wider| wider.to_string())
-        .collect();
+    use KeyType::{Decimal, F32, F64, I8, I16, I32, I64, I128, Timestamp, U8, U16, U32, U64, U128};
+    let all = [U8, U16, U32, U64, U128, I8, I16, I32, I64, I128, F32, F64];
+    let moments = [Timestamp(TimeUnit::Second), Timestamp(TimeUnit::Millisecond)];
+    let decimals = (1..=DECIMAL_DIGITS_MAX).map(|precision| Decimal { precision, scale: 0 });
+    let decimal = decimals.into_iter().find(|decimal| decimal.holds(older));
+    let wider = all.into_iter().chain(moments).filter(|wider| *wider != older && wider.holds(older));
+    let names: Vec<String> = wider.chain(decimal).map(|wider| wider.to_string()).collect();
     match older {
-        KeyType::Decimal { precision, scale } => {
+        Decimal { precision, scale } => {
             format!("take a decimal with at least {} digits before the point and {scale} behind it", precision - scale)
         }
         KeyType::Time(_) => "take a time in a finer unit".to_owned(),

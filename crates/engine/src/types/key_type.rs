@@ -9,7 +9,7 @@ use std::str::FromStr;
 const FIXED_BYTES_MAX: u8 = 255;
 
 /// Most digits of a decimal: 38 fit 128 bits.
-const DECIMAL_DIGITS_MAX: u8 = 38;
+pub(super) const DECIMAL_DIGITS_MAX: u8 = 38;
 
 /// The type of the keys of a table, an index, or an input of a join; and that of a component of a tuple.
 ///

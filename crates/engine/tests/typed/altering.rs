@@ -21,7 +21,7 @@ use std::sync::Arc;
 type Model = BTreeMap<u8, Vec<Value>>;
 
 /// Types, each of which holds all values of the one before.
-const CHAINS: [&[&str]; 10] = [
+const CHAINS: [&[&str]; 13] = [
     &["u8", "u16", "u32", "u64", "u128"],
     &["i8", "i16", "i32", "i64", "i128", "decimal(38,0)"],
     &["u8", "i16", "i32", "decimal(12,2)", "decimal(38,9)"],
@@ -29,6 +29,9 @@ const CHAINS: [&[&str]; 10] = [
     &["f32", "f64"],
     &["decimal(4,2)", "decimal(9,2)", "decimal(10,3)", "decimal(38,4)"],
     &["time(s)", "time(ms)", "time(us)", "time(ns)"],
+    &["u16", "f32", "f64"],
+    &["decimal(9,0)", "i32", "f64"],
+    &["date", "timestamp(s)"],
     &["text"],
     &["bytes"],
     &["timestamp(ms)"],
@@ -70,7 +73,7 @@ fn draw(key_type: KeyType, random: &mut Random) -> Value {
         KeyType::U128 => Value::Unsigned(if extreme { u128::MAX } else { random.next_u64().into() }),
         KeyType::I8 => Value::Signed(sign * number(i8::MAX.into(), random)),
         KeyType::I16 => Value::Signed(sign * number(i16::MAX.into(), random)),
-        KeyType::I32 => Value::Signed(sign * number(i32::MAX.into(), random)),
+        KeyType::I32 | KeyType::Date => Value::Signed(sign * number(i32::MAX.into(), random)),
         KeyType::I64 | KeyType::Timestamp(_) => Value::Signed(sign * number(i64::MAX.into(), random)),
         KeyType::I128 => Value::Signed(if extreme { i128::MIN } else { sign * i128::from(random.next_u64()) }),
         KeyType::F32 | KeyType::F64 if extreme => Value::Float([-0.0, f64::INFINITY, -1.5][random.below(3) as usize]),
@@ -125,9 +128,14 @@ fn digits_behind(name: &str) -> u32 {
 
 /// A value of one type as one of another.
 fn convert(value: &Value, from: KeyType, to: KeyType) -> Value {
-    let factor = 10_i128.pow(digits_behind(&to.to_string()) - digits_behind(&from.to_string()));
-    let is_signed = to.to_string().starts_with(['i', 'd']);
+    let factor = match (from, to) {
+        (KeyType::Date, KeyType::Timestamp(_)) => 86_400 * if to.to_string().contains("ms") { 1000 } else { 1 },
+        _ => 10_i128.pow(digits_behind(&to.to_string()) - digits_behind(&from.to_string())),
+    };
+    let (is_signed, is_float) = (to.to_string().starts_with(['i', 'd']), matches!(to, KeyType::F32 | KeyType::F64));
     match value {
+        Value::Unsigned(number) if is_float => Value::Float(*number as f64),
+        Value::Signed(number) if is_float => Value::Float(*number as f64),
         Value::Unsigned(number) if is_signed => Value::Signed(i128::try_from(*number).unwrap() * factor),
         Value::Unsigned(number) => Value::Unsigned(number * factor as u128),
         Value::Signed(number) => Value::Signed(number * factor),
@@ -155,7 +163,7 @@ fn convert_all(model: &mut Model, from: &ValueType, to: &ValueType) {
 fn drawn_type(random: &mut Random) -> ValueType {
     let scalar = |random: &mut Random| -> KeyType { random.pick(&CHAINS)[0].parse().unwrap() };
     if random.one_in(6) {
-        return ValueType::Scalar(random.pick(&CHAINS[..7])[0].parse().unwrap());
+        return ValueType::Scalar(random.pick(&CHAINS[..10])[0].parse().unwrap());
     }
     let field = |at: u64, random: &mut Random| Field {
         name: format!("f{at}"),
@@ -463,7 +471,7 @@ fn what_would_change_a_value_or_its_meaning_is_refused_with_the_reason_and_chang
     let fruit = keyspace.record_type();
     let to = |values: &str| Alteration::to(values.parse::<ValueType>().unwrap());
     for (alteration, reason) in [
-        (to("{t: text, n: i16, at: timestamp(s), p: decimal(8,2)?}"), "take i64, i128, or"),
+        (to("{t: text, n: i16, at: timestamp(s), p: decimal(8,2)?}"), "take i64, i128, f64, decimal(10,0), or"),
         (to("{t: text, n: u64, at: timestamp(s), p: decimal(8,2)?}"), "does not hold all its values"),
         (to("{t: text, n: i32, at: timestamp(ms), p: decimal(8,2)?}"), "does not reach as far"),
         (to("{t: text, n: i32, at: timestamp(s), p: decimal(8,2)}"), "there may be nulls"),
@@ -487,6 +495,10 @@ fn what_would_change_a_value_or_its_meaning_is_refused_with_the_reason_and_chang
         assert!(refused.to_string().contains(reason), "{refused} does not say {reason:?}");
         assert_eq!(keyspace.record_type(), fruit);
     }
+    let counts = db.keyspace("counts").unwrap();
+    drop(counts.declare(&types("u64")).unwrap());
+    let refused = counts.alter(&Alteration::new().widen("value", KeyType::I64)).unwrap_err();
+    assert!(refused.to_string().contains("take u128, i128, decimal(20,0), or"), "{refused}");
     let undecided = db.keyspace("bytes").unwrap();
     let refused = undecided.alter(&Alteration::new().add_field(Field::new("x", KeyType::U8).nullable())).unwrap_err();
     assert!(refused.to_string().contains("have no fields"), "{refused}");

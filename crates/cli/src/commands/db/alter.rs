@@ -17,9 +17,9 @@ Examples:
   ogive db alter shop --to '{name: text, n: i64?}'       all fields together
 
 Fields are added at the end, and may be null. A field may be null from now on, or get a type that holds all its values
-exactly: a wider integer, f64 for f32, a decimal with no fewer digits on either side of the point (also for integers),
-or a time in a finer unit. Fields are not removed, renamed or moved, and keys keep their type. Of values without fields,
-the name is 'value'.
+exactly: a wider integer (i128 or decimal(20,0) for u64), f64 for f32 and integers of 32 bits, a decimal with no fewer
+digits on either side of the point (also for integers), a time in a finer unit, or timestamp(s) for a date. Fields are
+not removed, renamed or moved, and keys and the units of timestamps stay. Of values without fields, the name is 'value'.
 
 No record is rewritten: each is read in the new type, and `ogive db compact` writes them anew. But for fields that are
 only added, releases of Ogive before this one cannot open the store any more.";
