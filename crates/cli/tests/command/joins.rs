@@ -302,7 +302,8 @@ fn an_explanation_shows_the_choice_the_alternatives_and_what_it_took() {
     folder.write("long.csv", format!("key,text\n{rows}"));
     for (memory, most) in [("64MiB", 2), ("8MiB", 8)] {
         let flags = ["--method", "merge", "--memory", memory, "--explain", "--json"];
-        let lines = join(&folder, &[&["long.csv", "long.csv", "--on", "key", "-o", "b.csv", "--force"], &flags[..]].concat());
+        let lines =
+            join(&folder, &[&["long.csv", "long.csv", "--on", "key", "-o", "b.csv", "--force"], &flags[..]].concat());
         let lines = lines.exits_with(0).json_lines();
         let (read, text) = (lines[0]["actual"]["bytes_read"].as_u64().unwrap(), 2 * rows.len() as u64);
         let least = if most == 2 { text } else { text + rows.len() as u64 };
