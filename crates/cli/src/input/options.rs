@@ -144,6 +144,10 @@ pub(crate) struct InputOptions {
     #[arg(skip)]
     pub(crate) pads_bytes: bool,
 
+    /// The option that gives a column its type, for notes: the sides of a join have one each.
+    #[arg(skip = "--type")]
+    pub(crate) type_option: &'static str,
+
     /// What was found of the input.
     #[arg(skip)]
     pub(crate) finds: Box<Finds>,

@@ -372,6 +372,7 @@ impl JoinArguments {
                 input: InputOptions {
                     delimiter: left.left_delimiter,
                     column_types: left.left_type,
+                    type_option: "--left-type",
                     ..self.both.input(left.left, left.left_format, left.left_key, left.left_value)
                 },
                 keyspace: left.left_keyspace,
@@ -383,6 +384,7 @@ impl JoinArguments {
                 input: InputOptions {
                     delimiter: right.right_delimiter,
                     column_types: right.right_type,
+                    type_option: "--right-type",
                     ..self.both.input(right.right, right.right_format, right.right_key, right.right_value)
                 },
                 keyspace: right.right_keyspace,
@@ -436,6 +438,7 @@ impl BothSides {
             keys_only: false,
             delimiter: None,
             column_types: Vec::new(),
+            type_option: "--type",
             spool: None,
             pipe: None,
             scan_all: self.scan_all,
