@@ -65,7 +65,7 @@ impl RecordBuilder {
         &mut self,
         convert: impl FnMut(usize, &ReadColumn, &mut Vec<u8>) -> Result<FieldBytes<'a>, Option<String>>,
     ) -> Result<Record<'_>, InputError> {
-        self.fill(None, convert).map(|()| self.record())
+        self.fill_from(None, false, convert).map(|()| self.record())
     }
 
     /// The record that was [filled](Self::fill).
@@ -73,13 +73,23 @@ impl RecordBuilder {
         Record { key: &self.key, value: &self.value }
     }
 
-    /// Takes the next record, which is in this line, as [`Self::build`] does.
+    /// Takes the next record, which is in this line, as [`Self::build`] does, of fields that were read from text: the
+    /// reading has checked that they are of their types.
     ///
     /// # Errors
     /// As [`Self::build`].
     pub(crate) fn fill<'a>(
         &mut self,
+        line: u64,
+        convert: impl FnMut(usize, &ReadColumn, &mut Vec<u8>) -> Result<FieldBytes<'a>, Option<String>>,
+    ) -> Result<(), InputError> {
+        self.fill_from(Some(line), true, convert)
+    }
+
+    fn fill_from<'a>(
+        &mut self,
         line: Option<u64>,
+        are_checked: bool,
         mut convert: impl FnMut(usize, &ReadColumn, &mut Vec<u8>) -> Result<FieldBytes<'a>, Option<String>>,
     ) -> Result<(), InputError> {
         self.records += 1;
@@ -99,15 +109,18 @@ impl RecordBuilder {
             return Ok(());
         };
         for (index, column) in self.values.iter().enumerate() {
-            self.scratch.clear();
-            let found = convert(self.keys.len() + index, column, &mut self.scratch);
-            let bytes = match &found {
-                Ok(FieldBytes::Null) => Ok(None),
-                Ok(FieldBytes::Own(bytes)) => Ok(Some(*bytes)),
-                Ok(FieldBytes::Encoded) => Ok(Some(&self.scratch[..])),
-                Err(written) => Err(written.clone()),
+            let pushed = match rows.begin_field() {
+                Ok((target, from)) => match convert(self.keys.len() + index, column, target) {
+                    Ok(FieldBytes::Encoded) => rows.end_field(from, are_checked).map_err(|_| Some(String::new())),
+                    Ok(FieldBytes::Own(bytes)) if are_checked => {
+                        rows.push_known(Some(bytes)).map_err(|_| Some(String::new()))
+                    }
+                    Ok(FieldBytes::Own(bytes)) => rows.push_bytes(Some(bytes)).map_err(|_| Some(String::new())),
+                    Ok(FieldBytes::Null) => rows.push_known(None).map_err(|_| None),
+                    Err(written) => Err(written),
+                },
+                Err(_) => Err(Some(String::new())),
             };
-            let pushed = bytes.and_then(|bytes| rows.push_bytes(bytes).map_err(|_| bytes.is_some().then(String::new)));
             if let Err(written) = pushed {
                 rows.clear();
                 return Err(self.refuse(&self.values[index], written));
