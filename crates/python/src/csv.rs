@@ -139,9 +139,9 @@ impl CsvBatches {
             for (place, column) in self.columns.iter().enumerate() {
                 field.clear();
                 let pushed = match column.read(self.rows.field(place), false, &mut field) {
-                    Ok(FieldBytes::Null) => fields.push_bytes(None),
-                    Ok(FieldBytes::Own(bytes)) => fields.push_bytes(Some(bytes)),
-                    Ok(FieldBytes::Encoded) => fields.push_bytes(Some(&field)),
+                    Ok(FieldBytes::Null) => fields.push_known(None),
+                    Ok(FieldBytes::Own(bytes)) => fields.push_known(Some(bytes)),
+                    Ok(FieldBytes::Encoded) => fields.push_known(Some(&field)),
                     Err(_) => return Err(changed(&self.path)),
                 };
                 pushed.map_err(errors::of)?;

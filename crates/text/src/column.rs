@@ -1,6 +1,6 @@
 //! Columns of files of separated fields: their names, and the values of their fields.
 
-use crate::infer::{GuessedType, fits, may_be_string};
+use crate::infer::{GuessedType, fits, may_be_string, truth};
 use crate::numbers::append_united;
 use crate::plain::{is_as_printed, is_plain_timestamp, plain_float};
 use crate::reader::Written;
@@ -127,6 +127,12 @@ impl TextColumn {
         // Timestamps in this form have no zone.
         let may_be_plain = !(self.guessed && self.is_zoned && matches!(key_type, KeyType::Timestamp(_)));
         if may_be_plain && key_type.append_plain(written, target) {
+            return true;
+        }
+        if key_type == KeyType::Bool
+            && let Some(truth) = truth(written)
+        {
+            target.push(u8::from(truth));
             return true;
         }
         if key_type == KeyType::F64

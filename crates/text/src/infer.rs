@@ -5,6 +5,7 @@
 //! many digits after the point are decimals of that scale, so that they come back as they were written.
 
 use crate::numbers::NumberForms;
+use crate::plain::plain_float;
 use crate::reader::Written;
 use crate::show::shortened;
 use ogive::KeyType;
@@ -56,13 +57,25 @@ const EXACT_DIGITS: usize = 15;
 /// Digits of decimals that are guessed: those that 8 bytes hold, and those that 16 bytes do.
 const DECIMAL_DIGITS: [u8; 2] = [18, 38];
 
-/// Whether values are decimals of one scale.
+/// Most digits after the point of numbers that were probably meant as decimals though not all have as many: those of
+/// the smallest parts of currencies. Measurements have more, or any number of them.
+const MONEY_SCALE_MAX: u8 = 8;
+
+/// Whether values are decimals, and the digits that they have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum DecimalGuess {
     /// None was seen.
     Unseen,
-    /// All have `scale` digits after the point, and at most `digits` in all.
-    Scale { scale: u8, digits: u8 },
+    /// All are integers or decimals.
+    Digits {
+        /// Most digits before the point; a single zero is none.
+        whole: u8,
+        /// Fewest and most digits after it.
+        least: u8,
+        scale: u8,
+        /// Most digits of a value in all.
+        digits: u8,
+    },
     /// They are not.
     Never,
 }
@@ -70,23 +83,46 @@ enum DecimalGuess {
 impl DecimalGuess {
     /// That of one value.
     fn of(text: &str) -> Self {
-        let found = decimal_digits(text).filter(|(_, digits)| *digits <= DECIMAL_DIGITS[1]);
-        found.map_or(Self::Never, |(scale, digits)| Self::Scale { scale, digits })
+        let found = plain_digits(text).map(|(whole, scale)| (whole, scale, whole.saturating_add(scale)));
+        match found {
+            Some((whole, scale, digits)) if digits <= DECIMAL_DIGITS[1] => {
+                Self::Digits { whole, least: scale, scale, digits }
+            }
+            _ => Self::Never,
+        }
     }
 
     /// That of the values of both.
     fn with(self, other: Self) -> Self {
         match (self, other) {
             (Self::Unseen, known) | (known, Self::Unseen) => known,
-            (Self::Scale { scale, digits }, Self::Scale { scale: same, digits: others }) if scale == same => {
-                Self::Scale { scale, digits: digits.max(others) }
-            }
+            (
+                Self::Digits { whole, least, scale, digits },
+                Self::Digits { whole: w, least: l, scale: s, digits: d },
+            ) => Self::Digits { whole: whole.max(w), least: least.min(l), scale: scale.max(s), digits: digits.max(d) },
             _ => Self::Never,
         }
     }
 
+    /// The type of decimals of one scale.
     fn key_type(self) -> Option<KeyType> {
-        let Self::Scale { scale, digits } = self else { return None };
+        match self {
+            Self::Digits { least, scale, digits, .. } if least == scale && scale > 0 => Self::of_digits(digits, scale),
+            _ => None,
+        }
+    }
+
+    /// The type that holds decimals of several scales.
+    fn mixed_type(self) -> Option<KeyType> {
+        match self {
+            Self::Digits { whole, least, scale, .. } if least < scale => {
+                Self::of_digits(whole.saturating_add(scale), scale)
+            }
+            _ => None,
+        }
+    }
+
+    fn of_digits(digits: u8, scale: u8) -> Option<KeyType> {
         let precision = DECIMAL_DIGITS.into_iter().find(|precision| digits <= *precision)?;
         Some(KeyType::Decimal { precision, scale })
     }
@@ -174,8 +210,10 @@ impl ColumnGuess {
         if self.first_other.is_none() && !self.is_float && !self.integers.contains(&true) {
             self.first_other = Some((record, shortened(field)));
         }
-        let decimal = if is_string { DecimalGuess::Never } else { DecimalGuess::of(text) };
-        self.decimals = self.decimals.with(decimal);
+        if self.decimals != DecimalGuess::Never {
+            let decimal = if is_string { DecimalGuess::Never } else { DecimalGuess::of(text) };
+            self.decimals = self.decimals.with(decimal);
+        }
         self.forms = self.forms.with(if is_string { NumberForms::OTHER } else { NumberForms::of(text) });
         if is_number {
             (self.is_bool, self.is_uuid, self.is_date) = (false, false, false);
@@ -245,6 +283,19 @@ impl ColumnGuess {
             _ => has_empty,
         };
         GuessedType { key_type, nullable, is_zoned: self.is_zoned == Some(true) }
+    }
+
+    /// The type of decimals that holds the values of a column of floats or text exactly, if all are written as integers
+    /// and decimals of few digits behind the point, as prices without and with cents are.
+    #[must_use]
+    pub fn mixed_decimal(&self, may_be_null: bool) -> Option<KeyType> {
+        let found = self.decimals.mixed_type()?;
+        let has_few_digits = matches!(found, KeyType::Decimal { scale, .. } if scale <= MONEY_SCALE_MAX);
+        let is_other = match self.guessed(may_be_null).key_type {
+            KeyType::F64 => true,
+            key_type => key_type == KeyType::Text && self.numbers == self.values && self.inexact.is_some(),
+        };
+        (has_few_digits && is_other).then_some(found)
     }
 
     /// What is known of the values of two columns together.
@@ -335,6 +386,15 @@ pub fn may_be_string(key_type: KeyType, text: &[u8]) -> bool {
     }
 }
 
+/// A truth value, as it is printed or in the form of PostgreSQL.
+pub(crate) fn truth(text: &[u8]) -> Option<bool> {
+    match text {
+        b"true" | b"t" => Some(true),
+        b"false" | b"f" => Some(false),
+        _ => None,
+    }
+}
+
 /// Whether text is a value of a type without loss. Timestamps must have a time zone or not, as stated.
 #[must_use]
 pub fn fits(key_type: KeyType, zoned: bool, text: &str) -> bool {
@@ -344,7 +404,7 @@ pub fn fits(key_type: KeyType, zoned: bool, text: &str) -> bool {
         KeyType::Decimal { precision, scale } => {
             decimal_digits(text).is_some_and(|(own, digits)| own == scale && digits <= precision)
         }
-        KeyType::Bool => matches!(text, "true" | "false"),
+        KeyType::Bool => truth(text.as_bytes()).is_some(),
         KeyType::Uuid => text.len() == 36 && key_type.parse(text).is_ok(),
         KeyType::Timestamp(_) => {
             text.as_bytes().get(4) == Some(&b'-') && is_zoned(text) == zoned && key_type.parse(text).is_ok()
@@ -394,22 +454,36 @@ fn decimal(text: &str) -> Option<(String, i64)> {
 /// The digits after the point of a number in the form in which decimals are shown, and all of its digits but a single
 /// zero before the point. Zero has no sign.
 fn decimal_digits(text: &str) -> Option<(u8, u8)> {
+    let (whole, scale) = plain_digits(text).filter(|(_, scale)| *scale > 0)?;
+    Some((scale, whole.checked_add(scale)?))
+}
+
+/// The digits before the point of an integer or a decimal in the form in which they are shown, without a single zero,
+/// and those after it. Zero has no sign.
+fn plain_digits(text: &str) -> Option<(u8, u8)> {
     let digits = text.strip_prefix('-').unwrap_or(text);
-    let (whole, fraction) = digits.split_once('.')?;
-    let is_plain = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
+    let (whole, fraction) = match digits.split_once('.') {
+        Some((_, "")) => return None,
+        Some(parts) => parts,
+        None => (digits, ""),
+    };
+    let is_plain = |part: &str| part.bytes().all(|byte| byte.is_ascii_digit());
     let has_leading_zero = whole.len() > 1 && whole.starts_with('0');
     let is_signed_zero = digits.len() < text.len() && digits.bytes().all(|byte| matches!(byte, b'0' | b'.'));
-    if !is_plain(whole) || !is_plain(fraction) || has_leading_zero || is_signed_zero {
+    if whole.is_empty() || !is_plain(whole) || !is_plain(fraction) || has_leading_zero || is_signed_zero {
         return None;
     }
     let whole_digits = if whole == "0" { 0 } else { whole.len() };
-    Some((u8::try_from(fraction.len()).ok()?, u8::try_from(whole_digits + fraction.len()).ok()?))
+    Some((u8::try_from(whole_digits).ok()?, u8::try_from(fraction.len()).ok()?))
 }
 
 /// Whether text is a float that keeps its value: the decimal closest to it is the same number, or it is an integer that
 /// a float holds.
 fn is_float(text: &str) -> bool {
     if matches!(text, "NaN" | "Infinity" | "-Infinity" | "inf" | "-inf") {
+        return true;
+    }
+    if plain_float(text.as_bytes()).is_some() {
         return true;
     }
     let Some((digits, exponent)) = decimal(text) else { return false };
@@ -461,6 +535,9 @@ mod tests {
             (&["1", "", "3"], "u64?"),
             (&["0.1", "NaN", "-inf", "1.50", "1e300", "5e-324"], "f64"),
             (&["18410.40", "-0.05", "", "0.00"], "decimal(18,2)?"),
+            (&["t", "f", "", "t"], "bool?"),
+            (&["t", "f", "x"], "text"),
+            (&["2024-01-01 10:00:00+00", "2024-01-01 10:00:00.25-05:30"], "timestamp(ms)"),
             (&["0.123456789012345678"], "decimal(18,18)"),
             (&["1234567890123456.78"], "decimal(18,2)"),
             (&["12345678901234567.89", "1.00"], "decimal(38,2)"),

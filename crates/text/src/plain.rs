@@ -12,6 +12,13 @@ const POWERS_OF_TEN: [f64; EXACT_DIGITS + 1] =
 const ZEROS_MAX: usize = 5;
 /// Digits before the point of floats that are surely printed without an exponent.
 const WHOLE_DIGITS_MAX: usize = 20;
+/// Most digits that surely fit 64 bits.
+const LONG_DIGITS_MAX: usize = 19;
+/// Bits of the fraction of a float, the bit in front of them, and the exponent of floats whose last bit is 1, with its
+/// bias.
+const MANTISSA_BITS: u32 = f64::MANTISSA_DIGITS - 1;
+const IMPLICIT_BIT: u64 = 1 << MANTISSA_BITS;
+const UNIT_EXPONENT: u64 = f64::MAX_EXP as u64 - 1 + MANTISSA_BITS as u64;
 /// Longest text of a float without an exponent that is looked at here.
 const FLOAT_BYTES_MAX: usize = 32;
 
@@ -41,6 +48,12 @@ impl<'a> Fraction<'a> {
         self.whole.len() + self.fraction.len()
     }
 
+    /// All digits as a number, if they are at most [`LONG_DIGITS_MAX`].
+    fn number(&self) -> u64 {
+        let with = |number, digits: &[u8]| digits.iter().fold(number, |n: u64, digit| n * 10 + u64::from(digit - b'0'));
+        with(with(0, self.whole), self.fraction)
+    }
+
     /// Whether a float that is equal to it is printed like this.
     fn is_as_printed(&self) -> bool {
         let zeros = self.fraction.iter().take_while(|digit| **digit == b'0').count();
@@ -54,18 +67,78 @@ impl<'a> Fraction<'a> {
 pub(crate) fn plain_float(text: &[u8]) -> Option<f64> {
     let parts = Fraction::of(text)?;
     let float = if parts.digits() <= EXACT_DIGITS {
-        let digits = parts.whole.iter().chain(parts.fraction);
-        let number = digits.fold(0_u64, |number, digit| number * 10 + u64::from(digit - b'0'));
+        let number = parts.number();
         // Both are exact, so that the quotient is the nearest float.
         let float = number as f64 / POWERS_OF_TEN[parts.fraction.len()];
         if parts.is_negative { -float } else { float }
     } else {
-        let float: f64 = std::str::from_utf8(text).ok()?.parse().ok()?;
-        let mut shown = ShortText { bytes: [0; FLOAT_BYTES_MAX], length: 0 };
-        write!(shown, "{float}").ok()?;
-        Some(float).filter(|_| shown.bytes[..shown.length] == *text)?
+        match shortest_float(&parts) {
+            Shortest::Is(float) => float,
+            Shortest::IsNot => return None,
+            Shortest::Unknown => printed_float(text)?,
+        }
     };
     Some(float).filter(|float| *float != 0.0)
+}
+
+/// The float that is printed with this text.
+fn printed_float(text: &[u8]) -> Option<f64> {
+    let float: f64 = std::str::from_utf8(text).ok()?.parse().ok()?;
+    let mut shown = ShortText { bytes: [0; FLOAT_BYTES_MAX], length: 0 };
+    write!(shown, "{float}").ok()?;
+    (shown.bytes[..shown.length] == *text).then_some(float)
+}
+
+/// Whether a float is printed with the digits of a number.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Shortest {
+    Is(f64),
+    IsNot,
+    /// Printing it tells.
+    Unknown,
+}
+
+/// Whether the nearest float of a number is printed like it: no number of fewer digits has the same nearest float, and
+/// none of as many digits is closer to it. Numbers of many floats are printed to be compared, which takes ten times as
+/// long as these integers of 128 bits.
+fn shortest_float(parts: &Fraction<'_>) -> Shortest {
+    if parts.digits() > LONG_DIGITS_MAX {
+        return Shortest::Unknown;
+    }
+    let number = parts.number();
+    let last_digit = i128::from(number % 10);
+    if last_digit == 0 {
+        // A fraction is printed without zeros at its end.
+        return Shortest::IsNot;
+    }
+    let power = 10_u64.pow(parts.fraction.len() as u32);
+    // The power is exact, so this is the nearest float, or one of its neighbours.
+    let near = (number as f64 / power as f64).to_bits();
+    let mut mantissa = (near & (IMPLICIT_BIT - 1)) | IMPLICIT_BIT;
+    let Some(shift) = UNIT_EXPONENT.checked_sub(near >> MANTISSA_BITS) else { return Shortest::Unknown };
+    // From here on, numbers are multiples of 1 / (power * 2^(shift + 1)): the last digit of the text is one `digit`,
+    // the last bit of the mantissa is two `half`.
+    let (digit, half) = (1_i128 << (shift + 1), i128::from(power));
+    let mut distance = i128::from(number) * digit - i128::from(2 * mantissa) * half;
+    // Each rounding of the quotient was off by less than a bit.
+    for _ in 0..2 {
+        if distance > half {
+            (mantissa, distance) = (mantissa + 1, distance - 2 * half);
+        } else if distance < -half {
+            (mantissa, distance) = (mantissa - 1, distance + 2 * half);
+        }
+    }
+    let (below, above) = (distance - last_digit * digit, distance + (10 - last_digit) * digit);
+    let is_tie = distance.abs() >= half || below.abs() == half || above.abs() == half || 2 * distance.abs() == digit;
+    // Floats below a power of two are closer to it.
+    if is_tie || mantissa <= IMPLICIT_BIT || mantissa >= 2 * IMPLICIT_BIT {
+        return Shortest::Unknown;
+    }
+    if below.abs() < half || above.abs() < half || 2 * distance.abs() > digit {
+        return Shortest::IsNot;
+    }
+    let float = f64::from_bits((near & !(IMPLICIT_BIT - 1)) | (mantissa & (IMPLICIT_BIT - 1)));
+    Shortest::Is(if parts.is_negative { -float } else { float })
 }
 
 /// Text of a limited length.
@@ -266,6 +339,32 @@ mod tests {
             }
         }
         assert!(kept > 100, "{kept}");
+    }
+
+    /// Floats as they are printed, their neighbours in the last digit, and any digits, against printing them.
+    #[test]
+    fn integers_tell_whether_a_float_is_printed_like_a_text() {
+        let (mut state, mut found) = (1_u64, [0; 3]);
+        for round in 0..60_000 {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            let float = (state >> 11) as f64 / (1_u64 << 53) as f64 * 10_f64.powi(round % 19 - 3);
+            let mut text =
+                if round % 3 == 0 { format!("{float:.*}", (state % 19) as usize) } else { float.to_string() };
+            if round % 3 == 1 && text.contains('.') {
+                let last = text.pop().unwrap();
+                text.push(if last == '9' { '1' } else { (last as u8 + 1) as char });
+            }
+            let Some(parts) = Fraction::of(text.as_bytes()) else { continue };
+            let printed = printed_float(text.as_bytes());
+            let shortest = shortest_float(&parts);
+            match shortest {
+                Shortest::Is(float) => assert_eq!(printed.map(f64::to_bits), Some(float.to_bits()), "{text}"),
+                Shortest::IsNot => assert_eq!(printed, None, "{text}"),
+                Shortest::Unknown => {}
+            }
+            found[[Shortest::IsNot, Shortest::Unknown].iter().position(|one| *one == shortest).unwrap_or(2)] += 1;
+        }
+        assert!(found[0] > 5_000 && found[2] > 20_000, "{found:?}");
     }
 
     /// Guessed floats, read fast and otherwise, are the nearest ones.

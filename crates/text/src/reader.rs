@@ -381,13 +381,14 @@ impl<R: Read> FieldReader<R> {
         if self.is_blank_ahead {
             return Written::Nothing;
         }
-        let null = self.layout.null.as_deref().map(str::as_bytes);
-        match (self.row.field(column), self.row.kind(column), self.layout.form.fields) {
-            (_, FieldKind::Null, _) => Written::Null,
-            (text, FieldKind::Plain, _) if null == Some(text) => Written::Null,
-            ([], FieldKind::Plain, FieldForm::Quoted) if null.is_some() => Written::Text(&[]),
-            ([], FieldKind::Plain, FieldForm::Quoted) => Written::Nothing,
-            (text, ..) => Written::Text(text),
+        let (text, kind) = self.row.part(column);
+        match (kind, &self.layout.null) {
+            (FieldKind::Null, _) => Written::Null,
+            (FieldKind::Plain, Some(null)) if null.as_bytes() == text => Written::Null,
+            (FieldKind::Plain, None) if text.is_empty() && self.layout.form.fields == FieldForm::Quoted => {
+                Written::Nothing
+            }
+            _ => Written::Text(text),
         }
     }
 
@@ -401,9 +402,9 @@ impl<R: Read> FieldReader<R> {
     pub fn write_row(&self, line: &mut Vec<u8>) {
         let mut row = self.layout.form.row(line);
         for column in 0..self.row.len() {
-            let field = match (self.row.field(column), self.row.kind(column), self.layout.form.fields) {
-                (_, FieldKind::Null, _) | ([], FieldKind::Plain, FieldForm::Quoted) => None,
-                (text, ..) => Some(text),
+            let field = match (self.row.part(column), self.layout.form.fields) {
+                ((_, FieldKind::Null), _) | (([], FieldKind::Plain), FieldForm::Quoted) => None,
+                ((text, _), _) => Some(text),
             };
             row.field(field);
         }

@@ -80,6 +80,27 @@ impl RecordBuilder {
     pub(crate) fn fill<'a>(
         &mut self,
         line: Option<u64>,
+        convert: impl FnMut(usize, &ReadColumn, &mut Vec<u8>) -> Result<FieldBytes<'a>, Option<String>>,
+    ) -> Result<bool, InputError> {
+        self.fill_from(line, false, convert)
+    }
+
+    /// As [`Self::fill`], of fields that were read from text: the reading has checked that they are of their types.
+    ///
+    /// # Errors
+    /// As there.
+    pub(crate) fn fill_text<'a>(
+        &mut self,
+        line: Option<u64>,
+        convert: impl FnMut(usize, &ReadColumn, &mut Vec<u8>) -> Result<FieldBytes<'a>, Option<String>>,
+    ) -> Result<bool, InputError> {
+        self.fill_from(line, true, convert)
+    }
+
+    fn fill_from<'a>(
+        &mut self,
+        line: Option<u64>,
+        are_checked: bool,
         mut convert: impl FnMut(usize, &ReadColumn, &mut Vec<u8>) -> Result<FieldBytes<'a>, Option<String>>,
     ) -> Result<bool, InputError> {
         self.records += 1;
@@ -88,11 +109,12 @@ impl RecordBuilder {
             self.left_out += 1;
             return Ok(false);
         }
-        self.build_value(convert).map(|()| true)
+        self.build_value(are_checked, convert).map(|()| true)
     }
 
     fn build_value<'a>(
         &mut self,
+        are_checked: bool,
         mut convert: impl FnMut(usize, &ReadColumn, &mut Vec<u8>) -> Result<FieldBytes<'a>, Option<String>>,
     ) -> Result<(), InputError> {
         self.value.clear();
@@ -109,15 +131,18 @@ impl RecordBuilder {
             return Ok(());
         };
         for (index, column) in self.values.iter().enumerate() {
-            self.scratch.clear();
-            let found = convert(self.keys.len() + index, column, &mut self.scratch);
-            let bytes = match &found {
-                Ok(FieldBytes::Null) => Ok(None),
-                Ok(FieldBytes::Own(bytes)) => Ok(Some(*bytes)),
-                Ok(FieldBytes::Encoded) => Ok(Some(&self.scratch[..])),
-                Err(written) => Err(written.clone()),
+            let pushed = match rows.begin_field() {
+                Ok((target, from)) => match convert(self.keys.len() + index, column, target) {
+                    Ok(FieldBytes::Encoded) => rows.end_field(from, are_checked).map_err(|_| Some(String::new())),
+                    Ok(FieldBytes::Own(bytes)) if are_checked => {
+                        rows.push_known(Some(bytes)).map_err(|_| Some(String::new()))
+                    }
+                    Ok(FieldBytes::Own(bytes)) => rows.push_bytes(Some(bytes)).map_err(|_| Some(String::new())),
+                    Ok(FieldBytes::Null) => rows.push_known(None).map_err(|_| None),
+                    Err(written) => Err(written),
+                },
+                Err(_) => Err(Some(String::new())),
             };
-            let pushed = bytes.and_then(|bytes| rows.push_bytes(bytes).map_err(|_| bytes.is_some().then(String::new)));
             if let Err(written) = pushed {
                 rows.clear();
                 return Err(self.refuse(&self.values[index], written));

@@ -333,7 +333,7 @@ impl InputOptions {
     }
 
     /// An option of the input, by its name: those of a side of a join have its name in front.
-    fn flag(&self, name: &str) -> String {
+    pub(super) fn flag(&self, name: &str) -> String {
         self.side.map_or_else(|| format!("--{name}"), |side| format!("--{side}-{name}"))
     }
 

@@ -6,7 +6,7 @@ use super::builder::RecordBuilder;
 use super::null_keys::NullKeys;
 use super::record::{Input, InputFacts, Record};
 use super::schema::{ReadColumn, Schema};
-use ogive_text::{Separated, Written};
+use ogive_text::{Separated, TextColumn, Written};
 use std::fmt::Debug;
 use std::path::Path;
 use std::sync::Arc;
@@ -66,6 +66,8 @@ type LeftOut = (Option<Arc<BadRows>>, bool);
 pub(crate) struct TextInput {
     rows: Box<dyn TextRows>,
     builder: RecordBuilder,
+    /// How the fields of the columns are read: those of the key, then those of the value.
+    columns: Vec<TextColumn>,
     /// Number of columns of the key, which come first.
     keys: usize,
     /// Whether the values are text that is only passed on.
@@ -97,6 +99,7 @@ impl TextInput {
         Self {
             rows,
             builder,
+            columns: schema.keys.iter().chain(&schema.values).map(ReadColumn::text).collect(),
             keys: schema.keys.len(),
             is_printed: false,
             takes_blanks,
@@ -153,16 +156,16 @@ impl TextInput {
     /// Takes the next row; `false` at the end.
     fn take_row(&mut self) -> Result<bool, InputError> {
         while advance(&mut *self.rows, self.takes_blanks)? {
-            let (rows, keys, is_printed) = (&*self.rows, self.keys, self.is_printed);
+            let (rows, keys, is_printed, columns) = (&*self.rows, self.keys, self.is_printed, &self.columns);
             let field = |column: &ReadColumn| column.position.map_or(Written::Null, |position| rows.field(position));
-            let read = |index, column: &ReadColumn, target: &mut Vec<u8>| {
+            let read = |index: usize, column: &ReadColumn, target: &mut Vec<u8>| {
                 if is_printed && index >= keys {
-                    return column.text().print(field(column), target);
+                    return columns[index].print(field(column), target);
                 }
-                let own = |target: &mut Vec<u8>| column.text().read(field(column), index < keys, target);
+                let own = |target: &mut Vec<u8>| columns[index].read(field(column), index < keys, target);
                 column.read_with_stated(index < keys, target, own)
             };
-            if self.builder.fill(Some(rows.line()), read)? {
+            if self.builder.fill_text(Some(rows.line()), read)? {
                 self.good += 1;
                 return Ok(true);
             }

@@ -44,7 +44,7 @@ impl TypeSample {
     }
 }
 
-/// Most columns of which it is told why they are text.
+/// Most columns of which it is told why they are text or floats.
 const REMARKS_MAX: usize = 10;
 
 /// Says of a value of a wrong type that the type is that of the keyspace or index which takes it, so that no option
@@ -98,7 +98,7 @@ pub(crate) struct Schema {
     pub(crate) values: Vec<ReadColumn>,
     /// The types of the records that they make.
     pub(crate) record_type: RecordType,
-    /// Columns of numbers that became text, and why.
+    /// Columns of numbers that became text or floats, and why.
     pub(crate) remarks: Vec<String>,
     /// The names of all columns of a text input, or of a folder.
     pub(crate) names: Vec<String>,
@@ -126,12 +126,12 @@ impl Schema {
         }
     }
 
-    /// Tells where numbers became text.
+    /// Tells where numbers became text or floats.
     pub(crate) fn tell(&self) {
         self.remarks.iter().take(REMARKS_MAX).for_each(|remark| note(format_args!("note: {remark}")));
         match self.remarks.len().saturating_sub(REMARKS_MAX) as u64 {
             0 => {}
-            rest => note(format_args!("note: and {} with numbers that are text", counted(rest, "more column"))),
+            rest => note(format_args!("note: and {} of this kind", counted(rest, "more column"))),
         }
     }
 
@@ -222,6 +222,7 @@ impl Schema {
             key.nullable |= key.guessed;
         }
         let values = columns.split_off(key_count);
+        remarks.extend(values.iter().filter_map(|column| column.mixed_scales(&options.flag("type"))));
         let schema = Self::new(options, columns, values, names.len() > 1 || options.has_columns(), remarks)?;
         guesses.truncate(key_count);
         Ok(Self { file_columns: names.len(), names, guesses, ..schema })
@@ -336,7 +337,18 @@ impl ReadColumn {
         TextColumn { key_type, nullable, may_be_null, guessed, is_zoned, is_united }
     }
 
+    /// What keeps its numbers exact, if they are floats or text since some have more digits behind the point.
+    fn mixed_scales(&self, type_option: &str) -> Option<String> {
+        let decimal = self.seen.as_deref()?.mixed_decimal(self.may_be_null)?;
+        let (key_type, name, mark) = (self.key_type, &self.name, if self.nullable { "?" } else { "" });
+        Some(format!(
+            "column '{name}' is {key_type}, since its numbers differ in their digits after the point; {type_option} \
+             '{name}={decimal}{mark}' keeps them exact"
+        ))
+    }
+
     /// Reads a field by `own`, or what the path of the file states, where it does; both must be the same.
+    #[inline]
     pub(super) fn read_with_stated<'a>(
         &self,
         is_key: bool,
@@ -345,21 +357,34 @@ impl ReadColumn {
     ) -> Result<FieldBytes<'a>, Option<String>> {
         let Some(text) = self.stated.as_deref() else { return own(target) };
         let mut written = Vec::new();
-        let written = match if self.position.is_some() { own(&mut written)? } else { FieldBytes::Null } {
+        let found = if self.position.is_some() { own(&mut written)? } else { FieldBytes::Null };
+        let written = match found {
             FieldBytes::Null => None,
-            FieldBytes::Own(bytes) => Some(bytes.to_vec()),
-            FieldBytes::Encoded => Some(written),
+            FieldBytes::Own(bytes) => Some(bytes),
+            FieldBytes::Encoded => Some(&written[..]),
         };
-        let column = TextColumn { guessed: false, ..self.text() };
+        self.read_stated(text, is_key, target, written)?;
+        Ok(FieldBytes::Encoded)
+    }
+
+    /// Appends what the path of the file states, which is also what is written, if anything is.
+    fn read_stated(
+        &self,
+        text: &str,
+        is_key: bool,
+        target: &mut Vec<u8>,
+        written: Option<&[u8]>,
+    ) -> Result<(), Option<String>> {
+        let (column, start) = (TextColumn { guessed: false, ..self.text() }, target.len());
         if let FieldBytes::Own(bytes) = column.read(Written::Text(text.as_bytes()), is_key, target)? {
             target.extend_from_slice(bytes);
         }
         match written {
-            Some(written) if written != *target => {
-                let shown = self.key_type.display(&written);
+            Some(written) if *written != target[start..] => {
+                let shown = self.key_type.display(written);
                 Err(Some(format!("{shown}, though its folder states {text}")))
             }
-            _ => Ok(FieldBytes::Encoded),
+            _ => Ok(()),
         }
     }
 
@@ -377,6 +402,7 @@ impl ReadColumn {
             written.filter(|text| !text.is_empty()).map_or(Written::Nothing, |text| Written::Text(text.as_bytes())),
         );
         let GuessedType { key_type, nullable, .. } = seen.guessed(self.may_be_null);
+        let key_type = seen.mixed_decimal(self.may_be_null).unwrap_or(key_type);
         let is_other = (key_type, nullable) != (self.key_type, self.nullable);
         is_other.then(|| format!("{key_type}{}", if nullable { "?" } else { "" }))
     }

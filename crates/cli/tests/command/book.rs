@@ -15,6 +15,8 @@ const PAGES: &[(&str, &str)] = &[
     ("concepts/tuner.md", include_str!("../../../../docs/concepts/tuner.md")),
     ("concepts/joins.md", include_str!("../../../../docs/concepts/joins.md")),
     ("recipes/read-only-table.md", include_str!("../../../../docs/recipes/read-only-table.md")),
+    #[cfg(feature = "parquet")]
+    ("recipes/dumps.md", include_str!("../../../../docs/recipes/dumps.md")),
     ("recipes/typed-store.md", include_str!("../../../../docs/recipes/typed-store.md")),
     ("recipes/join.md", include_str!("../../../../docs/recipes/join.md")),
 ];

@@ -58,7 +58,7 @@ fn the_files_of_a_folder_are_one_input() {
 #[test]
 fn columns_that_paths_state_and_columns_that_a_file_lacks_are_there() {
     let folder = Folder::new();
-    for (path, rows) in [("dt=2026-01-02/a.csv", "id,x\n1,5\n"), ("dt=2026-01-03/b.csv", "id,y\n2,t\n")] {
+    for (path, rows) in [("dt=2026-01-02/a.csv", "id,x\n1,5\n"), ("dt=2026-01-03/b.csv", "id,y\n2,w\n")] {
         std::fs::create_dir_all(folder.path("in").join(path).parent().unwrap()).unwrap();
         folder.write(&format!("in/{path}"), rows);
     }
@@ -68,7 +68,7 @@ fn columns_that_paths_state_and_columns_that_a_file_lacks_are_there() {
         built.exits_with(0);
         folder.run(&["export", "t.ogive", "out.csv", "--force"]).exits_with(0);
         let written = std::fs::read_to_string(folder.path("out.csv")).unwrap();
-        assert_eq!(written, "id,x,y,dt\n1,5,,2026-01-02\n2,,t,2026-01-03\n");
+        assert_eq!(written, "id,x,y,dt\n1,5,,2026-01-02\n2,,w,2026-01-03\n");
     }
     let info = folder.run(&["info", "t.ogive"]).stdout;
     assert!(info.contains("(date, u64) -> {x: u64?, y: text?}"), "{info}");

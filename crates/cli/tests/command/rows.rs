@@ -194,6 +194,23 @@ fn an_import_takes_the_types_of_the_keyspace() {
 }
 
 #[test]
+fn rows_that_replace_others_since_no_key_was_given_are_counted() {
+    let folder = Folder::new();
+    folder.write("orders.csv", "customer,item\n7,fig\n8,lime\n7,pear\n7,plum\n");
+    let import = |store: &str, more: &[&str]| folder.run(&[&["db", "import", store, "orders.csv"], more].concat());
+    let run = import("s", &[]).exits_with(0);
+    run.complains_of("2 rows replaced an earlier row").complains_of("column customer").complains_of("--key");
+    folder.run(&["count", "s"]).exits_with(0).prints("2\n");
+    let told = import("json", &["--json"]).exits_with(0).stdout;
+    assert!(told.lines().last().unwrap().contains("\"replaced_rows\":2"), "{told}");
+    for (store, more) in [("chosen", &["--key", "customer"][..]), ("both", &["--key", "customer", "--key", "item"])] {
+        assert_eq!(import(store, more).exits_with(0).stderr, "");
+    }
+    folder.write("orders.csv", "customer,item\n7,fig\n8,lime\n");
+    assert_eq!(import("unique", &[]).exits_with(0).stderr, "");
+}
+
+#[test]
 fn conditions_compare_fields_of_both_sides() {
     let folder = Folder::new();
     folder.write("orders.csv", "item,price,day\n1,5,2024-01-05\n1,9,2024-01-01\n2,7,2024-01-03\n3,1,\n");

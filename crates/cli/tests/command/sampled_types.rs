@@ -41,6 +41,44 @@ fn decimals_come_back_as_they_were_written() {
     assert!(folder.build("a.jsonl", "j.ogive", &[]).stdout.contains("{amount: f64}"));
 }
 
+/// Money without and with cents, and of other digits, is floats, and the note says how it stays exact.
+#[test]
+fn numbers_of_several_scales_are_told_with_the_decimals_that_keep_them() {
+    let folder = Folder::new();
+    folder.write("a.csv", "id,price,rate,size,odd\n1,12,0.5,1,1\n2,12.50,0.125,2.5,1.5\n3,-3,1.0,1e3,0.123456789\n");
+    let built = folder.build("a.csv", "t.ogive", &[]);
+    assert!(built.stdout.contains("{price: f64, rate: f64, size: f64, odd: f64}"), "{}", built.stdout);
+    let built = built
+        .complains_of("column 'price' is f64")
+        .complains_of("--type 'price=decimal(18,2)'")
+        .complains_of("--type 'rate=decimal(18,3)'");
+    // Exponents and many digits are those of measurements.
+    assert!(!built.stderr.contains("size") && !built.stderr.contains("odd"), "{}", built.stderr);
+    let exact = folder.build("a.csv", "u.ogive", &["--type", "price=decimal(18,2)", "--type", "rate=decimal(18,3)"]);
+    assert_eq!(exact.stderr, "");
+    folder.run(&["get", "u.ogive", "2"]).exits_with(0).prints("12.50\t0.125\t2.5\t1.5\n");
+    // A join has an option for each side.
+    folder.write("names.csv", "id,name\n1,fig\n");
+    let joined = folder.run(&["join", "names.csv", "a.csv", "--on", "id", "-o", "j.csv"]).exits_with(0);
+    joined.complains_of("--right-type 'price=decimal(18,2)'");
+    // A cent behind the first rows, and a number that no float holds.
+    folder.write("b.csv", numbers("7,0.07\n8,9007199254740993\n"));
+    let built = folder.build("b.csv", "v.ogive", &[]);
+    built.complains_of("column 'n' is text").complains_of("--type 'n=decimal(18,2)'");
+}
+
+#[test]
+fn truth_values_and_moments_of_psql_are_read_as_such() {
+    let folder = Folder::new();
+    folder.write("a.csv", "id,paid,at\n1,t,2024-01-01 10:00:00+00\n2,,2024-01-01 10:00:00.5-05:30\n3,f,\n");
+    let built = folder.build("a.csv", "t.ogive", &[]);
+    assert!(built.stdout.contains("{paid: bool?, at: timestamp(ms)?}"), "{}", built.stdout);
+    let rows = "1\ttrue\t2024-01-01T10:00:00\n2\t\t2024-01-01T15:30:00.5\n3\tfalse\t\n";
+    folder.run(&["scan", "t.ogive"]).exits_with(0).prints(rows);
+    folder.write("b.csv", "id,paid\n1,t\n2,n\n");
+    assert!(folder.build("b.csv", "u.ogive", &[]).stdout.contains("{paid: text}"));
+}
+
 #[test]
 fn a_build_begins_again_with_the_types_of_all_rows_and_says_so() {
     let folder = Folder::new();
@@ -64,16 +102,18 @@ fn an_import_takes_types_from_the_first_64_mib() {
     for store in ["short", "piped"] {
         folder.run(&["get", store, "7"]).exits_with(0).prints("n/a\n");
     }
-    folder.write("long.csv", long("70,y,n/a\n"));
-    for (store, is_piped) in [("file", false), ("pipe", true)] {
+    for (store, is_piped, written, fitting) in
+        [("file", false, "n/a", "text"), ("pipe", true, "70.50", "decimal(18,2)")]
+    {
+        folder.write("long.csv", long(&format!("70,y,{written}\n")));
         let words = |input: &'static str| ["db", "import", store, input, "--batch", "10", "--format", "csv"];
         let refused = if is_piped { folder.run_piped("long.csv", &words("-")) } else { folder.run(&words("long.csv")) };
         refused
             .exits_with(1)
-            .complains_of("column 'n': 'n/a' in record 71")
+            .complains_of(&format!("column 'n': '{written}' in record 71"))
             .complains_of("(line 72)")
             .complains_of("the first 70 rows are durable")
-            .complains_of("--type 'n=text'");
+            .complains_of(&format!("--type 'n={fitting}'"));
         folder.run(&["count", store]).exits_with(0).prints("70\n");
     }
     for (keyspace, words) in [("typed", &["--type", "n=text"][..]), ("scanned", &["--scan-all"])] {

@@ -116,8 +116,8 @@ pub(super) fn display_timestamp(units: i128, unit: TimeUnit) -> String {
     format!("{}T{}", display_date(days), display_time(units, unit))
 }
 
-/// Reads a timestamp: a date, `T` or a space, a time of day, and `Z` or an offset from UTC such as `+02:00`, if any.
-/// A date alone is its midnight. `None` if the text is none of this.
+/// Reads a timestamp: a date, `T` or a space, a time of day, and if any, `Z` or an offset from UTC such as `+02:00` or
+/// `+02`. A date alone is its midnight. `None` if the text is none of this.
 pub(super) fn parse_timestamp(text: &str, unit: TimeUnit) -> Option<i128> {
     let Some((date, time)) = text.split_once(['T', 't', ' ']) else {
         return Some(parse_date(text)? * SECONDS_PER_DAY * unit.per_second());
@@ -125,13 +125,21 @@ pub(super) fn parse_timestamp(text: &str, unit: TimeUnit) -> Option<i128> {
     let (time, offset) = if let Some(time) = time.strip_suffix(['Z', 'z']) {
         (time, 0)
     } else if let Some(at) = time.find(['+', '-']) {
-        let minutes = parse_time(&time[at + 1..], TimeUnit::Second)?;
-        (&time[..at], if time[at..].starts_with('-') { -minutes } else { minutes })
+        let offset = parse_offset(&time[at + 1..])?;
+        (&time[..at], if time[at..].starts_with('-') { -offset } else { offset })
     } else {
         (time, 0)
     };
     let seconds = parse_date(date)? * SECONDS_PER_DAY - offset;
     Some(seconds * unit.per_second() + parse_time(time, unit)?)
+}
+
+/// The seconds of an offset from UTC without its sign: hours, and minutes and seconds if it has them.
+fn parse_offset(text: &str) -> Option<i128> {
+    match text.len() {
+        2 => number(text).filter(|hours| *hours < 24).map(|hours| hours * 3600),
+        _ => parse_time(text, TimeUnit::Second),
+    }
 }
 
 /// A number of digits only: `parse` would accept a sign.
@@ -209,11 +217,20 @@ mod tests {
             ("2024-05-01T12:00:00Z", "2024-05-01T12:00:00"),
             ("2024-05-01T00:30:00+02:00", "2024-04-30T22:30:00"),
             ("2024-05-01T23:30:00-02:00", "2024-05-02T01:30:00"),
+            ("2024-05-01 00:30:00.25+02", "2024-04-30T22:30:00.25"),
+            ("2024-05-01 23:30:00-00", "2024-05-01T23:30:00"),
         ] {
             assert_eq!(display_timestamp(parse_timestamp(text, unit).unwrap(), unit), canonical);
         }
         assert_eq!(parse_timestamp("1970-01-01T00:00:00.000001", unit), Some(1));
-        for wrong in ["2024-05-01T", "2024-05-01T12:00:00+2", "2024-05-01T12:00:00ZZ", "T12:00:00", "now"] {
+        for wrong in [
+            "2024-05-01T",
+            "2024-05-01T12:00:00+2",
+            "2024-05-01T12:00:00+24",
+            "2024-05-01T12:00:00ZZ",
+            "T12:00:00",
+            "now",
+        ] {
             assert_eq!(parse_timestamp(wrong, unit), None, "{wrong}");
         }
     }

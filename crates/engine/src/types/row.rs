@@ -483,13 +483,23 @@ impl RowBuilder {
     /// As [`Self::push`].
     pub fn push_bytes(&mut self, bytes: Option<&[u8]>) -> Result<()> {
         let Some(field) = self.row_type.fields().get(self.count) else { return Err(self.too_many()) };
-        let key_type = field.key_type;
-        match (bytes, key_type.width()) {
-            (Some(bytes), _) if !key_type.has_value_of(bytes) => {
-                let detail = format!("{} bytes are no value of the field {field}", bytes.len());
-                self.clear();
-                return Err(Error::input(detail));
-            }
+        match bytes.filter(|bytes| !field.key_type.has_value_of(bytes)).map(<[u8]>::len) {
+            Some(length) => Err(self.no_value(length)),
+            None => self.push_known(bytes),
+        }
+    }
+
+    /// As [`Self::push_bytes`], for bytes that the caller has just made or found to be those of a value of the field's
+    /// type, or a null. Only their number is checked.
+    ///
+    /// # Errors
+    /// As [`Self::push`].
+    #[doc(hidden)]
+    #[inline]
+    pub fn push_known(&mut self, bytes: Option<&[u8]>) -> Result<()> {
+        let Some(field) = self.row_type.fields().get(self.count) else { return Err(self.too_many()) };
+        match (bytes, field.key_type.width()) {
+            (Some(bytes), Some(width)) if bytes.len() != width => return Err(self.no_value(bytes.len())),
             (None, _) if !field.nullable => {
                 let detail = format!("the field {field} cannot be null");
                 self.clear();
@@ -505,6 +515,43 @@ impl RowBuilder {
         if bytes.is_none() {
             let number = self.row_type.before(self.count).nullable as usize;
             self.nulls[number / 8] |= 1 << (number % 8);
+        }
+        self.count += 1;
+        Ok(())
+    }
+
+    /// The buffer to which the bytes of a value of the next field may be appended, and its length: for
+    /// [`Self::end_field`].
+    ///
+    /// # Errors
+    /// As [`Self::push`], for a field too many.
+    #[doc(hidden)]
+    #[inline]
+    pub fn begin_field(&mut self) -> Result<(&mut Vec<u8>, usize)> {
+        let Some(field) = self.row_type.fields().get(self.count) else { return Err(self.too_many()) };
+        let target = if field.key_type.width().is_some() { &mut self.fixed } else { &mut self.heap };
+        let from = target.len();
+        Ok((target, from))
+    }
+
+    /// Takes the bytes that were appended to the buffer of the next field, which had `from` bytes, as its value. Of
+    /// bytes that are known to be those of a value of its type, only the number is checked.
+    ///
+    /// # Errors
+    /// As [`Self::push`].
+    #[doc(hidden)]
+    #[inline]
+    pub fn end_field(&mut self, from: usize, is_known: bool) -> Result<()> {
+        let Some(field) = self.row_type.fields().get(self.count) else { return Err(self.too_many()) };
+        let (key_type, width) = (field.key_type, field.key_type.width());
+        let target = if width.is_some() { &self.fixed } else { &self.heap };
+        let bytes = target.get(from..).unwrap_or_default();
+        if width.is_some_and(|width| width != bytes.len()) || !(is_known || key_type.has_value_of(bytes)) {
+            let length = bytes.len();
+            return Err(self.no_value(length));
+        }
+        if width.is_none() {
+            self.ends.push(self.heap.len());
         }
         self.count += 1;
         Ok(())
@@ -536,6 +583,15 @@ impl RowBuilder {
         self.nulls.fill(0);
         self.ends.clear();
         self.count = 0;
+    }
+
+    /// The error for bytes that are no value of the next field.
+    #[cold]
+    fn no_value(&mut self, length: usize) -> Error {
+        let field = self.row_type.fields().get(self.count);
+        let shown = field.map(ToString::to_string).unwrap_or_default();
+        self.clear();
+        Error::input(format!("{length} bytes are no value of the field {shown}"))
     }
 
     fn too_many(&mut self) -> Error {

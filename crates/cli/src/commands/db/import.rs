@@ -1,18 +1,19 @@
 //! `ogive db import`: imports the records of a file.
 
 use super::keys::Brought;
+use super::repeats::Repeats;
 use super::store::{KeyspaceName, KeyspaceOptions};
 use crate::failure::{Failure, Result};
 use crate::input::{Format, Input, InputOptions, KEYSPACE, KnownColumns, TypeSample, blame_holder};
 use crate::interrupt::Interrupt;
 use crate::outcome::Outcome;
-use crate::output::Output;
+use crate::output::{Output, note};
 use crate::progress::{Progress, Unit};
 use crate::values::size::{counted, positive_count, the_first};
 use ogive::lsm::{Batch, Db, Keyspace};
 use ogive::types::{RecordType, ValueType};
 use ogive::{Durability, KeyType};
-use serde_json::json;
+use serde_json::{Value, json};
 use std::time::Instant;
 
 const EXAMPLES: &str = "\
@@ -25,7 +26,8 @@ Examples:
                                                          report the number of durable rows after every batch
 
 Creates the store if necessary. Inserts rows in the order of the file, in atomic batches; a repeated key overwrites the
-earlier entry. With --json, prints {\"durable_rows\":N} after each batch: the first N rows of the file are durable.
+earlier entry, and a note counts such rows if neither --key nor the keyspace says what the key is. With --json, prints
+{\"durable_rows\":N} after each batch: the first N rows of the file are durable.
 Types of keys and columns are those of the keyspace, which --key-type, --type and --value-type change only while it has
 no rows; for a new keyspace they are as given, as an export to Parquet states them, or found as by `ogive build`.
 Columns of a keyspace with rows are found by their names, in any order; those that may be null can be missing. A row
@@ -101,10 +103,10 @@ pub(crate) fn run(arguments: &DbImport, output: &mut Output) -> Result<Outcome> 
     let open = keyspace.create(Durability::Synced, Some(Brought { types, restates }))?;
     schema.tell();
     let progress = Progress::start("importing", input.facts().length_bytes, Unit::Bytes);
-    let mut rows = ImportRows { db: &open.db, batch: open.db.batch(), done: 0, progress, output };
+    let repeats = arguments.takes_first_column(&input_options, known.as_ref()).then(Repeats::default);
+    let mut rows = ImportRows { db: &open.db, batch: open.db.batch(), done: 0, repeats, progress, output };
     let imported = rows.take(&mut *input, &open.keyspace, arguments.batch, &interrupt);
-    let done = rows.done;
-    drop(rows);
+    let ImportRows { done, repeats, .. } = rows;
     let types = open.types();
     let durable = match done {
         0 => NOTHING.to_owned(),
@@ -121,21 +123,45 @@ pub(crate) fn run(arguments: &DbImport, output: &mut Output) -> Result<Outcome> 
         open.keyspace.declare(&open.types)?;
     }
     open.close(&durable)?;
-    if output.is_json() {
-        let (keys, values) = (types.keys.to_string(), types.value_name());
-        let mut told = json!({ "durable_rows": done, "key_type": keys, "value_type": values });
-        input_options.tell_skipped(&mut told);
-        output.json(&told)?;
-    } else {
-        let seconds = started.elapsed().as_secs_f64();
-        let shown = &arguments.name.store;
-        output.line(format_args!("{shown}: {} imported in {seconds:.1} s", counted(done, "row")))?;
-        output.line(format_args!("types: {types}"))?;
-    }
+    let mut told = json!({});
+    input_options.tell_skipped(&mut told);
+    arguments.tell((done, started), repeats.as_ref(), &types, told, output)?;
     Ok(Outcome::Done)
 }
 
 impl DbImport {
+    /// Tells what was imported, in the object `told` with what else is known of it.
+    fn tell(
+        &self,
+        (rows, started): (u64, Instant),
+        repeats: Option<&Repeats>,
+        types: &RecordType,
+        mut told: Value,
+        output: &mut Output,
+    ) -> Result<()> {
+        if let Some(remark) = repeats.and_then(|repeats| repeats.told(&types.key_names())) {
+            note(format_args!("note: {remark}"));
+        }
+        if !output.is_json() {
+            let (seconds, shown) = (started.elapsed().as_secs_f64(), &self.name.store);
+            output.line(format_args!("{shown}: {} imported in {seconds:.1} s", counted(rows, "row")))?;
+            return output.line(format_args!("types: {types}"));
+        }
+        told["durable_rows"] = json!(rows);
+        told["key_type"] = json!(types.keys.to_string());
+        told["value_type"] = json!(types.value_name());
+        if let Some(repeats) = repeats.filter(|repeats| repeats.rows() > 0) {
+            told["replaced_rows"] = json!(repeats.rows());
+        }
+        output.json(&told)
+    }
+
+    /// Whether the key is the first column only because nothing says which it is.
+    fn takes_first_column(&self, input: &InputOptions, known: Option<&RecordType>) -> bool {
+        let is_stated = known.is_some_and(|known| !known.key_columns.is_empty());
+        self.input.key.is_empty() && input.has_columns() && !is_stated
+    }
+
     /// Whether options name types of keys or columns.
     fn names_types(&self) -> bool {
         let input = &self.input;
@@ -181,6 +207,8 @@ struct ImportRows<'a> {
     db: &'a Db,
     batch: Batch,
     done: u64,
+    /// Counts rows that replace others, unless the key was chosen.
+    repeats: Option<Repeats>,
     progress: Progress,
     output: &'a mut Output,
 }
@@ -190,6 +218,7 @@ impl ImportRows<'_> {
     fn take(&mut self, input: &mut dyn Input, keyspace: &Keyspace, batch: u64, interrupt: &Interrupt) -> Result<()> {
         while let Some(record) = input.next()? {
             self.batch.insert(keyspace, record.key, record.value);
+            self.repeats.iter_mut().for_each(|repeats| repeats.see(record.key));
             if self.batch.len() >= batch || self.batch.byte_len() >= BATCH_BYTES_MAX {
                 self.commit(input.position_bytes())?;
                 interrupt.check()?;

@@ -19,6 +19,7 @@ mod keyspaces;
 mod put;
 mod relation;
 mod repair;
+mod repeats;
 mod report;
 mod restore;
 mod rows;

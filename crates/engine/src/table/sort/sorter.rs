@@ -165,16 +165,22 @@ impl Sorter {
     /// `Cause::ValueTooLarge` for a record larger than [`Sorter::record_bytes_max`], which leaves the sorter usable.
     /// Any other error, such as a full disk, ends the sort: further calls return `Cause::Poisoned`.
     pub fn push(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
+        self.push_in_parts(key, [value, &[]])
+    }
+
+    /// As [`Self::push`], for a value in two parts.
+    pub(super) fn push_in_parts(&mut self, key: &[u8], value: [&[u8]; 2]) -> Result<()> {
         self.check_usable()?;
-        if record_bytes(key, value) > self.limits.record_bytes_max {
+        let bytes = record_bytes(key, value[0]) + value[1].len();
+        if bytes > self.limits.record_bytes_max {
             let (path, limit) = (self.storage.path(&self.prefix), self.record_bytes_max());
-            return Err(Error::value_too_large(path, (key.len() + value.len()) as u64, limit));
+            return Err(Error::value_too_large(path, (bytes - record_bytes(&[], &[])) as u64, limit));
         }
         let pushed = self.push_or_spill(key, value);
         self.failed = pushed.is_err();
         if pushed.is_ok() {
             self.records += 1;
-            self.record_bytes += record_bytes(key, value) as u64;
+            self.record_bytes += bytes as u64;
         }
         pushed
     }
@@ -235,7 +241,7 @@ impl Sorter {
         if self.failed { Err(Error::poisoned(self.storage.path(&self.prefix))) } else { Ok(()) }
     }
 
-    fn push_or_spill(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
+    fn push_or_spill(&mut self, key: &[u8], value: [&[u8]; 2]) -> Result<()> {
         if self.buffer.push(key, value) {
             return Ok(());
         }

@@ -49,8 +49,8 @@ pub struct SortingWriter {
     sorter: Sorter,
     order: SortLayout,
     records: u64,
-    /// Sort key and sorted value of the current record.
-    scratch: (Vec<u8>, Vec<u8>),
+    /// The sort key of the current record.
+    scratch: Vec<u8>,
 }
 
 /// The form in which records are passed to the sorter.
@@ -139,7 +139,7 @@ impl SortingWriter {
             SortLayout::Plain => self.sorter.push(key, value)?,
             SortLayout::Placed => self.push_placed(key, VALUE_INLINE, value)?,
             SortLayout::Tagged => {
-                let (sort_key, _) = &mut self.scratch;
+                let sort_key = &mut self.scratch;
                 sort_key.clear();
                 push_escaped(sort_key, key);
                 let Some(tag) = value.first_chunk::<VERSION_TAG_BYTES>() else {
@@ -204,11 +204,7 @@ impl SortingWriter {
     }
 
     fn push_placed(&mut self, key: &[u8], place: u8, value: &[u8]) -> Result<()> {
-        let (_, placed) = &mut self.scratch;
-        placed.clear();
-        placed.push(place);
-        placed.extend_from_slice(value);
-        self.sorter.push(key, placed)
+        self.sorter.push_in_parts(key, [&[place], value])
     }
 
     /// Bytes of the records appended so far, as they are sorted: what [`Self::finish`] merges, if one merge is enough.
@@ -232,7 +228,7 @@ impl SortingWriter {
     /// # Errors
     /// As there.
     pub fn finish_observed(self, progress: &mut dyn FnMut(u64, u64)) -> Result<TableReport> {
-        let Self { mut writer, sorter, order, records, scratch: (mut key, _) } = self;
+        let Self { mut writer, sorter, order, records, scratch: mut key } = self;
         writer.expect(records);
         writer.align_after_value()?;
         let mut sorted = sorter.finish_observed(progress)?;
@@ -247,7 +243,8 @@ impl SortingWriter {
             let malformed =
                 || Error::damaged(writer.path(), 0, "a sorted record differs from the record given to the sort");
             match order {
-                SortLayout::Plain => writer.append(sort_key, sorted_value)?,
+                // The values were checked before the sort.
+                SortLayout::Plain => writer.append_checked(sort_key, sorted_value)?,
                 SortLayout::Tagged => {
                     unescape(sort_key, &mut key).ok_or_else(malformed)?;
                     writer.append(&key, sorted_value)?;
@@ -257,7 +254,7 @@ impl SortingWriter {
                         let pointer = ValuePointer::decode(pointer).ok_or_else(malformed)?;
                         writer.append_separate_value(sort_key, pointer)?;
                     }
-                    (_, value) => writer.append(sort_key, value)?,
+                    (_, value) => writer.append_checked(sort_key, value)?,
                 },
             }
         }

@@ -7,6 +7,7 @@ pub(super) mod index;
 pub(super) mod index_check;
 #[cfg(test)]
 mod index_check_tests;
+mod key_order;
 pub(super) mod pending;
 pub(super) mod plan;
 pub(super) mod published_file;

@@ -7,6 +7,7 @@
 use super::borders::WrittenSeparators;
 use super::index::{self, BuiltIndex, IndexInput};
 use super::index_check::IndexCheck;
+use super::key_order::{order_of_any, order_of_numbers};
 use super::pending::PendingRecords;
 use super::plan::BlockPlan;
 use super::published_file::PublishedFile;
@@ -176,6 +177,11 @@ impl TableWriter {
             return self.append_with(key, tag, value);
         }
         self.check_value(self.records, value)?;
+        self.append_checked(key, value)
+    }
+
+    /// Appends a record without version whose value is of the type of the table.
+    pub(in crate::table) fn append_checked(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
         self.check(key, value.len() as u64, 0)?;
         if self.stores_separately(value.len()) {
             let pointer = self.write_separate_value(&mut &value[..])?;
@@ -633,45 +639,6 @@ impl TableWriter {
         self.write_rest(BuiltIndex::None { data_bytes: self.locations.end() }, locations)?;
         self.out.reopen()
     }
-}
-
-/// The key order of a batch of records.
-#[derive(Debug, Default)]
-struct KeyOrder {
-    /// The first record whose key is less than the previous one.
-    falls_at: Option<usize>,
-    /// Number of records with the same key as the previous one.
-    repeats: u64,
-}
-
-/// The order of 8-byte keys that follow `last`.
-fn order_of_numbers(last: &[u8], records: &[u8], width: usize) -> KeyOrder {
-    let number = |key: &[u8]| key.first_chunk::<8>().map_or(0, |key| u64::from_be_bytes(*key));
-    let (mut before, mut falls, mut repeats) = (number(last), false, 0);
-    for record in records.chunks_exact(width) {
-        let key = number(record);
-        falls |= key < before;
-        repeats += u64::from(key == before);
-        before = key;
-    }
-    if falls { order_of_any(last, records, 8, width) } else { KeyOrder { falls_at: None, repeats } }
-}
-
-fn order_of_any(last: &[u8], records: &[u8], key: usize, width: usize) -> KeyOrder {
-    let (mut before, mut order) = (last, KeyOrder::default());
-    for (i, record) in records.chunks_exact(width).enumerate() {
-        let key = &record[..key];
-        match key.cmp(before) {
-            std::cmp::Ordering::Less => {
-                order.falls_at = Some(i);
-                return order;
-            }
-            std::cmp::Ordering::Equal => order.repeats += 1,
-            std::cmp::Ordering::Greater => {}
-        }
-        before = key;
-    }
-    order
 }
 
 /// The compressed form of a block, if it is smaller: compressed body, original body length, trailer.
