@@ -61,6 +61,7 @@ fn run_join(arguments: &JoinArguments, sides: &[SideOptions; 2], output: &mut Ou
         direct,
         memory_bytes: memory_bytes / SIDE_SHARE,
         profile: profile(arguments, paths(sides))?,
+        is_profile_given: arguments.profile.is_some() || arguments.io == Some(Io::Cached),
         interrupt: &interrupt,
         kind: arguments.kind,
         form: to.separated(arguments.both.quote).filter(|_| arguments.conditions.is_empty()),

@@ -42,6 +42,8 @@ pub(super) struct Opening<'a> {
     /// Memory of an open input, in bytes.
     pub(super) memory_bytes: u64,
     pub(super) profile: Profile,
+    /// Whether it is that of both inputs; else it is that of an input behind a URL, if there is one.
+    pub(super) is_profile_given: bool,
     pub(super) interrupt: &'a Interrupt,
     pub(super) kind: JoinKind,
     /// The form of the output, if its rows have the values of both sides as text.
@@ -120,6 +122,12 @@ impl OpenSide {
         SideColumns::Keyed(columns.iter().map(|column| column.name.clone()).collect())
     }
 
+    /// The same, on a local disk, whatever the profile of the join is of.
+    fn stored_locally(self) -> Self {
+        let printed = self.printed.map(JoinSource::stored_locally);
+        Self { source: self.source.stored_locally(), printed, ..self }
+    }
+
     /// The same, with keys of another type if it has no records.
     fn of_keys(self, key_type: KeyType) -> Self {
         if !self.is_empty || self.key_type == key_type {
@@ -192,10 +200,14 @@ pub(super) fn open(
             (sides[side].input, copies[side]) = (input, copy);
         }
     }
-    let (mut opened, joined_on) = open_sorted_first(&mut sides, &found, on, opening)?;
-    for (side, copy) in opened.iter_mut().zip(copies) {
-        side.copy = side.copy.take().or(copy);
-    }
+    let (opened, joined_on) = open_sorted_first(&mut sides, &found, on, opening)?;
+    let mut side = 0;
+    let opened = opened.map(|opened| {
+        let is_local = sides[side].input.spool.is_some() || !is_url(&sides[side].input.path);
+        let opened = OpenSide { copy: opened.copy.or(copies[side].take()), ..opened };
+        side += 1;
+        if is_local && !opening.is_profile_given { opened.stored_locally() } else { opened }
+    });
     Ok((opened, joined_on))
 }
 

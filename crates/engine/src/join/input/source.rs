@@ -144,6 +144,15 @@ impl JoinSource {
         self
     }
 
+    /// The same relation, which is on a local disk, though the profile of the join is of another storage: the planner
+    /// prices that.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn stored_locally(mut self) -> Self {
+        self.hints.is_local = true;
+        self
+    }
+
     /// The same relation with rows whose keys have a null, which match nothing. They are not among its other records,
     /// and their keys are of the type of its keys [with nulls](KeyType::with_nulls). A join that keeps
     /// rows of this side without partner returns them, and the keys of its output have that type then; another one does

@@ -202,6 +202,7 @@ mod tests {
             LookupAccess::TableBlocks(blocks) => blocks.count,
             _ => 0.0,
         };
+        let local = Profile::default();
         let input = PlanInput {
             left_over_right: Spread::even(left.rows, blocks(&right)),
             right_over_left: Spread::even(right.rows, blocks(&left)),
@@ -210,6 +211,7 @@ mod tests {
                 has_condition: false,
                 may_have_nulls: false,
                 profile,
+                local: &local,
                 memory_bytes,
                 threads: 1,
                 any_order: false,
@@ -259,12 +261,22 @@ mod tests {
     }
 
     #[test]
+    fn a_local_side_takes_no_round_of_requests_of_its_own() {
+        let (s3, mut few) = (Profile::named("s3").unwrap(), table(20.0, true));
+        let predicted = |few: SideFacts| best(few, table(ROWS, true), JoinKind::Inner, &s3, 256e6).cost.unwrap();
+        let far = predicted(few.clone());
+        few.hints.is_local = true;
+        assert!(predicted(few).device_us < 0.9 * far.device_us);
+    }
+
+    #[test]
     fn text_that_is_parsed_and_formatted_is_priced_and_counted() {
         let profile = Profile::default();
         let text = |rows: f64, keys: u64| SideFacts {
             hints: InputHints {
                 text: Some(ParsedText { bytes: 70 * rows as u64, fields: 6 }),
                 distinct_keys: Some(keys),
+                is_local: false,
             },
             value_bytes: None,
             ..unsorted(rows)

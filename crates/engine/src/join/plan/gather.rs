@@ -3,6 +3,7 @@
 use super::choose::MethodCandidate;
 use super::spread::TableHistogram;
 use crate::error::{Advice, Call, Error, Result};
+use crate::io::Profile;
 use crate::join::input::read_shape::worthwhile_gap_bytes;
 use crate::join::rows::method::JoinMethod;
 use crate::join::rows::options::{JoinOptions, JoinSide};
@@ -36,6 +37,7 @@ pub(in crate::join) fn plan(left: &dyn Relation, right: &dyn Relation, options: 
     options.method.check()?;
     let [left_hints, right_hints] = options.inputs;
     let (left_side, right_side) = (gathered(left, left_hints), gathered(right, right_hints));
+    let local = Profile::default();
     let input = PlanInput {
         left_over_right: spread(&left_side, &right_side),
         right_over_left: spread(&right_side, &left_side),
@@ -46,6 +48,7 @@ pub(in crate::join) fn plan(left: &dyn Relation, right: &dyn Relation, options: 
             has_condition: options.condition.is_some(),
             may_have_nulls: options.null_test.is_some(),
             profile: &options.profile,
+            local: &local,
             memory_bytes: options.memory_bytes as f64,
             threads: options.threads,
             any_order: options.any_order,

@@ -8,6 +8,7 @@
 use super::device::Requests;
 use super::rates;
 use super::spread::ReadRule;
+use crate::io::Profile;
 use crate::join::input::read_shape::{ReadShape, StreamShape, worthwhile_gap_bytes};
 use crate::join::methods::lookup::batch_shape;
 use crate::join::methods::merge;
@@ -64,12 +65,27 @@ impl PlanInput<'_> {
         (self.input_bytes() / PLANNED_SCAN_PARTS).min(BATCH_BYTES_MAX)
     }
 
+    /// The profile of the storage of a relation.
+    fn profile_of(&self, side: &SideFacts) -> &Profile {
+        if side.hints.is_local { self.context.local } else { self.context.profile }
+    }
+
+    /// Adds reads of two relations side by side.
+    fn read_beside(&self, cost: &mut JoinCost, reads: [(&SideFacts, Requests); 2]) {
+        let [(one, first), (other, second)] = reads;
+        if one.hints.is_local == other.hints.is_local {
+            cost.read_ahead(&[first, second], self.profile_of(one));
+        } else {
+            reads.into_iter().for_each(|(side, requests)| cost.read_ahead(&[requests], self.profile_of(side)));
+        }
+    }
+
     /// The cost of a full scan of a relation.
     pub(super) fn scan(&self, side: &SideFacts) -> JoinCost {
         let (requests, mut cost) = self.scan_parts(side, self.scan_shape());
         match &side.access {
-            LookupAccess::TableBlocks(_) => cost.read_ahead(&[requests], self.context.profile),
-            _ => cost.read(requests, self.context.profile),
+            LookupAccess::TableBlocks(_) => cost.read_ahead(&[requests], self.profile_of(side)),
+            _ => cost.read(requests, self.profile_of(side)),
         }
         cost
     }
@@ -115,22 +131,21 @@ impl PlanInput<'_> {
         let (left, mut cost) = self.scan_parts(&self.left, left);
         let (right, work) = self.scan_parts(&self.right, right);
         cost += work;
-        cost.read_ahead(&[left, right], self.context.profile);
+        self.read_beside(&mut cost, [(&self.left, left), (&self.right, right)]);
         cost
     }
 
     /// The cost of a planned scan's reads: of a full scan of the outer relation and, beside it if that is a table, of
-    /// `inner`, which begin with the first outer rows.
-    fn scan_planned(&self, outer: &SideFacts, inner: Requests) -> JoinCost {
-        let profile = self.context.profile;
+    /// the inner one, which begin with the first outer rows.
+    fn scan_planned(&self, outer: &SideFacts, (side, inner): (&SideFacts, Requests)) -> JoinCost {
         let shape = self.scan_shape_within(self.planned_part_bytes() * PLANNED_OUTER_PARTS);
         let (requests, mut cost) = self.scan_parts(outer, shape);
         if matches!(outer.access, LookupAccess::TableBlocks(_)) {
-            cost.wait(requests.first_us(profile));
-            cost.read_ahead(&[requests, inner], profile);
+            cost.wait(requests.first_us(self.profile_of(outer)));
+            self.read_beside(&mut cost, [(outer, requests), (side, inner)]);
         } else {
-            cost.read(requests, profile);
-            cost.read_ahead(&[inner], profile);
+            cost.read(requests, self.profile_of(outer));
+            cost.read_ahead(&[inner], self.profile_of(side));
         }
         cost
     }
@@ -186,10 +201,10 @@ impl PlanInput<'_> {
         // No read for one batch of outer rows begins before the reads for the one before have ended.
         requests.parts = (outer.memory_bytes / self.planned_part_bytes()).ceil().max(1.0) as u32;
         if outer.is_sorted {
-            cost += self.scan_planned(outer, requests);
+            cost += self.scan_planned(outer, (side, requests));
         } else {
             cost += self.sorted_in_memory(outer);
-            cost.read_ahead(&[requests], self.context.profile);
+            cost.read_ahead(&[requests], self.profile_of(side));
         }
         cost.work(requests.count, rates::REQUEST_NS);
         cost.work(requests.bytes, rates::SCAN_BYTE_NS);
@@ -221,7 +236,7 @@ impl PlanInput<'_> {
         let touched = pages * (1.0 - (1.0 - 1.0 / pages).powf(outer.rows));
         cost.read(
             Requests { count: touched, bytes: touched * rates::PAGE_BYTES, at_once: 1, parts: 1 },
-            self.context.profile,
+            self.profile_of(side),
         );
         cost.work(touched, rates::REQUEST_NS);
         cost.work(outer.rows, rates::OPEN_PROBE_NS);
@@ -235,7 +250,7 @@ impl PlanInput<'_> {
         let Some(stored_index) = blocks.stored_index else { return self.load_separators(side, blocks) };
         let shape = self.scan_shape();
         let requests = Requests::sequential(stored_index.unread_bytes as f64, shape.request_bytes, shape.at_once);
-        cost.read(requests, self.context.profile);
+        cost.read(requests, self.profile_of(side));
         cost.work(stored_index.memory_bytes as f64, rates::NODE_BYTE_NS);
         cost.hold(stored_index.memory_bytes as f64);
         cost

@@ -1,4 +1,4 @@
-//! Hints of an input for the planner: the text that it is parsed from, and the number of its keys.
+//! Hints of an input for the planner: the text that it is parsed from, the number of its keys, and where it is.
 
 use serde::Serialize;
 
@@ -17,4 +17,6 @@ pub(in crate::join) struct InputHints {
     pub(in crate::join) text: Option<ParsedText>,
     /// Estimated number of different keys.
     pub(in crate::join) distinct_keys: Option<u64>,
+    /// Whether it is on a local disk, though the profile of the join is of another storage.
+    pub(in crate::join) is_local: bool,
 }

@@ -68,6 +68,8 @@ pub(in crate::join) struct PlanContext<'a> {
     /// Whether keys may have nulls.
     pub(in crate::join) may_have_nulls: bool,
     pub(in crate::join) profile: &'a Profile,
+    /// The profile of relations on a local disk.
+    pub(in crate::join) local: &'a Profile,
     pub(in crate::join) memory_bytes: f64,
     /// Largest number of joining threads.
     pub(in crate::join) threads: usize,
