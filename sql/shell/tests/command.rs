@@ -417,9 +417,9 @@ fn columns_of_a_keyspace_are_altered_as_the_documentation_says() {
     assert!(shown.ends_with(table), "{shown}");
     // A name that an argument gave means the keyspace of now in each statement.
     let statements = "alter table fruit add column price decimal(8,2); alter table fruit add column \"Note\" text; \
-                      insert into fruit (id, price) values (9, 0.25); select * from fruit where id > 7";
+                      insert into fruit (id, amount, price) values (9, 1, 0.25); select * from fruit where id > 7";
     let shown = rows(folder, &["--format=csv", "fruit=shop#fruit", "-c", statements]);
-    let table = "id,name,amount,origin,price,Note\n8,,5000000000,Chile,,\n9,,,,0.25,\n";
+    let table = "id,name,amount,origin,price,Note\n8,,5000000000,Chile,,\n9,,1,,0.25,\n";
     assert!(shown.ends_with(table), "{shown}");
     let line = error(folder, &["fruit=shop#fruit", "alter table fruit drop column name"], 1);
     assert!(line.contains("takes no DROP COLUMN name: rows keep their columns; select the others"), "{line}");
