@@ -33,6 +33,7 @@
 //! # }
 //! ```
 
+mod alter;
 mod blocking;
 mod dynamic_filter;
 mod error;
@@ -68,6 +69,7 @@ mod url;
 mod voice;
 mod write;
 
+pub use alter::{AlteredTable, alter_table};
 pub use blocking::blocking;
 pub use exact_cast::scalar_function;
 pub use external_table::OgiveTableFactory;

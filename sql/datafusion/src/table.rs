@@ -46,6 +46,8 @@ pub struct OgiveTable {
     reopening: Arc<Mutex<()>>,
     /// Whether scans say by which keys they are cut.
     tells_ranges: bool,
+    /// Becomes true when the columns are altered, for the schema of keyspaces that made the table.
+    is_altered: Option<Arc<AtomicBool>>,
 }
 
 type Relations = Arc<[Arc<dyn Relation>]>;
@@ -124,12 +126,28 @@ impl OgiveTable {
             is_stale: Arc::default(),
             reopening: Arc::default(),
             tells_ranges: true,
+            is_altered: None,
         }
     }
 
     /// The same table, to be opened again by these options after rows were inserted.
     pub(crate) fn reopened_by(self, options: &OgiveOptions) -> Self {
         Self { options: Some(options.clone()), ..self }
+    }
+
+    /// The same table, made by a schema that opens its keyspaces again once this is true.
+    pub(crate) fn of_schema(self, is_altered: &Arc<AtomicBool>) -> Self {
+        Self { is_altered: Some(is_altered.clone()), ..self }
+    }
+
+    /// What is to become true when the columns are altered, for the schema of keyspaces that made the table.
+    pub(crate) fn is_altered(&self) -> Option<Arc<AtomicBool>> {
+        self.is_altered.clone()
+    }
+
+    /// The keyspace whose rows it has, and how it is opened; `None` for other relations.
+    pub(crate) fn keyspace(&self) -> Option<(RelationIdentity, OgiveOptions)> {
+        Some((self.first().identity().clone(), self.options.clone()?))
     }
 
     fn relations(&self) -> Relations {

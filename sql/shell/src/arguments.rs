@@ -17,6 +17,7 @@ Examples:
   ogive-sql users.ogive \"select count(*) from users\"
   ogive-sql \"select * from 'users.ogive' where id in (1, 2, 3)\" --json
   ogive-sql u=users.ogive e=events.parquet \"select u.name, e.* from u join e on u.id = e.user_id\"
+  ogive-sql \"alter table 'shop#orders' add column note text\"      a column more in the keyspace 'orders' of a store
   ogive-sql report.sql                                           the statements of a file, one after the other
   ogive-sql < report.sql                                         of the standard input
   ogive-sql --cluster localhost:50050 users.ogive \"select count(*) from users\"

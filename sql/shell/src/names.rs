@@ -7,7 +7,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// Words that statements are written with: a choice, since all of SQL's would hide the names.
 pub(crate) const WORDS: &[&str] = &[
+    "add",
     "all",
+    "alter",
     "analyze",
     "and",
     "any",
@@ -21,6 +23,7 @@ pub(crate) const WORDS: &[&str] = &[
     "case",
     "cast",
     "coalesce",
+    "column",
     "copy",
     "count",
     "create",
@@ -95,6 +98,7 @@ pub(crate) const WORDS: &[&str] = &[
     "timestamp",
     "to",
     "true",
+    "type",
     "union",
     "using",
     "values",

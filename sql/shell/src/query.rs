@@ -8,7 +8,7 @@ use crate::progress::Progress;
 use crate::session::Session;
 use crate::statements::Piece;
 use arrow_array::RecordBatch;
-use datafusion::arrow::datatypes::SchemaRef;
+use datafusion::arrow::datatypes::{Schema, SchemaRef};
 use datafusion::common::plan_err;
 use datafusion::common::tree_node::TreeNodeRecursion;
 use datafusion::config::Dialect;
@@ -17,6 +17,7 @@ use datafusion::error::DataFusionError;
 use datafusion::execution::memory_pool::MemoryConsumer;
 use datafusion::execution::{SendableRecordBatchStream, SessionState};
 use datafusion::logical_expr::{DdlStatement, LogicalPlan};
+use datafusion::physical_plan::empty::EmptyExec;
 use datafusion::physical_plan::{ExecutionPlan, execute_stream};
 use datafusion::prelude::SessionContext;
 use datafusion::sql::parser::Statement;
@@ -58,6 +59,15 @@ struct Started {
     rows: SendableRecordBatchStream,
 }
 
+impl Started {
+    /// A statement that has done its work, and returns nothing.
+    fn done(context: &SessionContext) -> Result<Self, DataFusionError> {
+        let plan: Arc<dyn ExecutionPlan> = Arc::new(EmptyExec::new(Arc::new(Schema::empty())));
+        let rows = execute_stream(plan.clone(), context.task_ctx())?;
+        Ok(Self { plan, tables: Vec::new(), is_whole: true, rows })
+    }
+}
+
 /// Runs a statement and prints its rows. An empty one, such as a comment, gives nothing.
 ///
 /// # Errors
@@ -78,7 +88,10 @@ pub(crate) async fn run(
     let planned = session.clone();
     let work = async move {
         planned.refresh(&statement).await?;
-        Ok(plan(&planned.context, statement).await?)
+        match planned.alter(&statement).await? {
+            true => Ok(Started::done(&planned.context)?),
+            false => Ok(plan(&planned.context, statement).await?),
+        }
     };
     let started = by_task(work, interrupts, &mut progress).await.map_err(|failure| failure.among(&session.context));
     let Started { plan, tables, is_whole, rows: stream } = started?;

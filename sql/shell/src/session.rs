@@ -11,7 +11,7 @@ use datafusion::execution::runtime_env::RuntimeEnvBuilder;
 use datafusion::prelude::{SessionConfig, SessionContext};
 use datafusion::sql::parser::Statement;
 use datafusion::sql::sqlparser::dialect::{Dialect, GenericDialect, dialect_from_str};
-use ogive_datafusion::{OgiveOptions, UrlTables, configure, with_ogive};
+use ogive_datafusion::{OgiveOptions, UrlTables, alter_table, configure, with_ogive};
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -125,6 +125,20 @@ impl Session {
             self.named.lock().unwrap_or_else(PoisonError::into_inner).insert(name.to_string(), Named { path, table });
         }
         Ok(())
+    }
+
+    /// Carries out an `alter table`; `false` for any other statement.
+    ///
+    /// # Errors
+    /// Those of [`alter_table`].
+    pub(crate) async fn alter(&self, statement: &Statement) -> Result<bool> {
+        let Some(altered) = alter_table(&self.context, statement).await? else { return Ok(false) };
+        for named in self.named.lock().unwrap_or_else(PoisonError::into_inner).values_mut() {
+            if let Some(table) = altered.renewed(&named.table) {
+                named.table = table;
+            }
+        }
+        Ok(true)
     }
 
     /// The table at a path or URL.

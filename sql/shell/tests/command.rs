@@ -404,3 +404,27 @@ fn an_interrupt_ends_a_query_at_once() {
     assert_eq!((ran.code, ran.stderr.lines().count()), (130, 1), "{}", ran.stderr);
     assert!(ran.stderr.contains("interrupted"), "{}", ran.stderr);
 }
+
+#[test]
+fn columns_of_a_keyspace_are_altered_as_the_documentation_says() {
+    let folder = folder();
+    let folder = folder.path();
+    let page = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/sql.md")).unwrap();
+    let (_, section) = page.split_once("### Columns of a keyspace").unwrap();
+    let example = section.split("```").nth(1).unwrap().strip_prefix("sql").unwrap();
+    let shown = rows(folder, &["--format=csv", "-c", example]);
+    let table = "id,name,amount,origin\n7,fig,3,\n8,,5000000000,Chile\n";
+    assert!(shown.ends_with(table), "{shown}");
+    // A name that an argument gave means the keyspace of now in each statement.
+    let statements = "alter table fruit add column price decimal(8,2); alter table fruit add column \"Note\" text; \
+                      insert into fruit (id, amount, price) values (9, 1, 0.25); select * from fruit where id > 7";
+    let shown = rows(folder, &["--format=csv", "fruit=shop#fruit", "-c", statements]);
+    let table = "id,name,amount,origin,price,Note\n8,,5000000000,Chile,,\n9,,1,,0.25,\n";
+    assert!(shown.ends_with(table), "{shown}");
+    let line = error(folder, &["fruit=shop#fruit", "alter table fruit drop column name"], 1);
+    assert!(line.contains("takes no DROP COLUMN name: rows keep their columns; select the others"), "{line}");
+    let line = error(folder, &["fruit=shop#fruit", "alter table fruit alter column amount type int"], 1);
+    assert!(line.contains("shop#fruit: the types of the keyspace cannot be altered so: the field"), "{line}");
+    let line = error(folder, &["fruit=shop#fruit", "alter table fruits add column a int"], 1);
+    assert_eq!(line, "there is no table 'fruits'; did you mean 'fruit'?");
+}

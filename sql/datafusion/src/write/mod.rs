@@ -18,6 +18,7 @@ pub use parts::{
     KeyRangesExec, PartsNode, PartsPlanner, PartsStep, SampleKeysExec, TablesPlace, WriteTablesExec, cuts_of,
 };
 pub use request::WriteRequest;
+pub(crate) use request::existing;
 pub(crate) use sink::RowSink;
 pub use staging::{StagedNames, Staging};
 pub use target::WriteTarget;

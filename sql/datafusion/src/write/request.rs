@@ -244,7 +244,7 @@ impl Kind {
 ///
 /// # Errors
 /// [`Cause::KeyspaceDropped`](ogive::Cause::KeyspaceDropped) if it is not there, and is not to be made.
-fn existing(store: &Db, location: &str, name: &str, create: bool) -> ogive::Result<Option<Keyspace>> {
+pub(crate) fn existing(store: &Db, location: &str, name: &str, create: bool) -> ogive::Result<Option<Keyspace>> {
     match store.keyspaces().iter().any(|known| known == name) {
         true => store.keyspace(name).map(Some),
         false if create => Ok(None),

@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by it")]
 
+mod altering;
 mod conditions;
 mod floats;
 mod inserts;
