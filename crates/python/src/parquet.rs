@@ -291,17 +291,19 @@ impl ParquetIndex {
         Ok(RowBatch::new(batches, schema))
     }
 
-    #[pyo3(name = "_scan", signature = (start=None, stop=None, columns=None))]
+    #[pyo3(name = "_scan", signature = (start=None, stop=None, columns=None, limit=None))]
     fn scan(
         &self,
         py: Python<'_>,
         start: Option<&Object<'_>>,
         stop: Option<&Object<'_>>,
         columns: Option<Vec<String>>,
+        limit: Option<u64>,
     ) -> PyResult<RowReader> {
         let index = self.index()?;
         let bounds = as_bounds(&index, start, stop)?;
         let scan = py.detach(|| index.scan(bounds, named(columns.as_ref()).as_deref())).map_err(of_parquet)?;
+        let scan = if let Some(rows) = limit { scan.limit(rows) } else { scan };
         Ok(RowReader::new(Box::new(Scan(scan))))
     }
 

@@ -54,6 +54,21 @@ def test_many_keys_are_found_in_their_order(index: ogive.ParquetIndex) -> None:
 def test_ranges_are_streams(index: ogive.ParquetIndex) -> None:
     assert index.scan(2, 7).to_polars()["ts"].to_list() == [20, 30, 50]
     assert [row["user_id"] for row in index.scan(columns=["user_id"])] == [1, 1, 2, 3, 5, 7, 9]
+    for limit, found in [(0, []), (3, [2, 3, 5]), (9, [2, 3, 5, 7, 9])]:
+        assert [row["user_id"] for row in index.scan(2, limit=limit)] == found
+    with pytest.raises(ogive.InvalidArgument, match="limit is -1; give a number of rows"):
+        index.scan(limit=-1)
+
+
+def test_rows_up_to_a_limit_are_read_at_once_from_files_in_no_order(tmp_path: Path) -> None:
+    ids = list(range(5_000))
+    random.Random(1).shuffle(ids)
+    write(tmp_path / "d.parquet", ids)
+    index = ogive.index_parquet(tmp_path / "d.parquet", key="user_id", to=tmp_path / "d.idx")
+    limited, all_rows = index.scan(700, limit=100).batches(), index.scan(700).batches()
+    assert [row["user_id"] for row in next(limited)] == list(range(700, 800))
+    assert next(limited, None) is None
+    assert len(next(all_rows)) < 100, "it is not known how far a scan without a limit is followed"
 
 
 def test_explanations_and_verification(index: ogive.ParquetIndex, tmp_path: Path) -> None:

@@ -163,13 +163,25 @@ class ParquetIndex(Awaitable, _internal.ParquetIndex, Closing):
         """
         return Rows(self._multi_get(keys, names_text(columns)))
 
-    def scan(self, start: Any = None, stop: Any = None, columns: list[str] | None = None) -> RowStream:
+    def scan(
+        self,
+        start: Any = None,
+        stop: Any = None,
+        columns: list[str] | None = None,
+        *,
+        limit: int | None = None,
+    ) -> RowStream:
         """The rows whose keys are at least ``start`` and below ``stop``, in order of the keys, read as they are used.
+
+        ``limit`` ends the stream after this number of rows. Those of files that are not sorted by the key are then read
+        at once; without it, few rows are read at first, and more as they are used.
 
         Rows whose key is null are among all rows, and in a range that begins or ends with ``(None,)``; in no other.
         :meth:`count` and :meth:`rank` count so, too.
         """
-        return RowStream(self._scan(start, stop, names_text(columns)))
+        if limit is not None and limit < 0:
+            raise InvalidArgument(f"limit is {limit}; give a number of rows, or None for all")
+        return RowStream(self._scan(start, stop, names_text(columns), limit))
 
     def explain(self, key: Any, columns: list[str] | None = None) -> ParquetExplanation:
         """The requests of a look-up with nothing open: of which bytes of which files, for what, and in which round."""

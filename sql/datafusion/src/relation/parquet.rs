@@ -12,8 +12,10 @@ use ogive::Profile;
 use ogive_parquet::{ParquetIndex, ParquetScan, Trace};
 use std::collections::VecDeque;
 
-/// Keys that are looked up at a time.
+/// Most keys that are looked up at a time.
 const KEYS_AT_ONCE: usize = 1024;
+/// How many times the keys of a look-up the next one has, if rows of these were too few for a limit.
+const KEYS_GROWTH: usize = 8;
 
 /// The rows of Parquet files in the order of their key.
 #[derive(Debug)]
@@ -99,6 +101,8 @@ impl Relation for ParquetRelation {
             read: 0,
             found: VecDeque::new(),
             range: None,
+            keys_at_once: request.limit.unwrap_or(KEYS_AT_ONCE).clamp(1, KEYS_AT_ONCE),
+            is_limited: request.limit.is_some(),
             left: request.limit.unwrap_or(usize::MAX),
             metrics: request.metrics,
         }))
@@ -115,6 +119,10 @@ struct RowScan {
     /// Rows of keys that were looked up.
     found: VecDeque<RecordBatch>,
     range: Option<ParquetScan>,
+    /// Keys that are looked up next.
+    keys_at_once: usize,
+    /// Whether the scan ends after `left` rows, all of which are wanted.
+    is_limited: bool,
     left: usize,
     metrics: ScanMetrics,
 }
@@ -132,9 +140,13 @@ impl RowScan {
                 return batch.map(Some).map_err(of_parquet);
             }
             self.end_range();
-            let keys: Vec<&[u8]> = (self.read..).map_while(|at| self.keys.single(at)).take(KEYS_AT_ONCE).collect();
-            if !keys.is_empty() {
+            let keys: Vec<&[u8]> = (self.read..).map_while(|at| self.keys.single(at)).take(self.keys_at_once).collect();
+            // A key may have many rows, of which a range reads as many as are wanted. In sorted files this takes a
+            // round of reads more than a look-up.
+            let is_range = keys.is_empty() || keys.len() == 1 && self.is_limited && !index.is_sorted();
+            if !is_range {
                 self.read += keys.len();
+                self.keys_at_once = (self.keys_at_once * KEYS_GROWTH).min(KEYS_AT_ONCE);
                 let mut trace = Trace::new();
                 let found = index.multi_get_traced(&keys, Some(&columns), Some(&mut trace));
                 self.metrics.add_keys(keys.len());
@@ -148,7 +160,9 @@ impl RowScan {
             } else if let Some(range) = self.keys.range(self.read) {
                 self.read += 1;
                 let scan = index.scan_traced::<Vec<u8>>(range, Some(&columns), Some(Trace::new()));
-                self.range = Some(scan.map_err(of_parquet)?);
+                let scan = scan.map_err(of_parquet)?;
+                // Without a limit, it is not known how far the scan is followed.
+                self.range = Some(if self.is_limited { scan.limit(self.left as u64) } else { scan });
             } else {
                 return Ok(None);
             }
@@ -167,13 +181,15 @@ impl Iterator for RowScan {
 
     fn next(&mut self) -> Option<Self::Item> {
         if self.left == 0 {
-            self.end_range();
             return None;
         }
         match self.next_batch() {
             Ok(Some(batch)) => {
                 let rows = batch.num_rows().min(self.left);
                 self.left -= rows;
+                if self.left == 0 {
+                    self.end_range();
+                }
                 Some(Ok(batch.slice(0, rows)))
             }
             Ok(None) => {

@@ -59,6 +59,37 @@ async fn rows_in_the_order_of_the_key_are_not_sorted_and_groups_not_exchanged() 
     assert!(last.contains("last=5") && counter(&last, "blocks_fetched") < 20, "{last}");
 }
 
+/// The bytes that a query reads from storage.
+async fn storage_bytes(context: &SessionContext, query: &str) -> usize {
+    fn of(plan: &dyn ExecutionPlan) -> usize {
+        let own = plan.metrics().and_then(|metrics| metrics.sum_by_name("storage_bytes"));
+        own.map_or(0, |bytes| bytes.as_usize()) + plan.children().into_iter().map(|child| of(&**child)).sum::<usize>()
+    }
+    let plan = context.sql(query).await.unwrap().create_physical_plan().await.unwrap();
+    collect(plan.clone(), context.task_ctx()).await.unwrap();
+    of(&*plan)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_first_rows_of_files_in_no_order_cost_as_many_lookups() {
+    let (folder, data) = (tempfile::tempdir().unwrap(), data(KeyType::U64, 60_000));
+    // Several partitions would read ten rows each.
+    let (context, reference) = (ours(1), reference());
+    register_memory(&reference, "t", &data.batch);
+    let table = data.open(&mut Random::new(1), folder.path(), Form::UnsortedParquet);
+    context.register_table("t", Arc::new(table)).unwrap();
+    let keys = data.batch.column_by_name("key").unwrap().as_primitive::<UInt64Type>();
+    let lookup = storage_bytes(&context, &format!("select * from t where key = {}", keys.value(30_000))).await;
+    let list = keys.values()[..2_000].iter().map(u64::to_string).collect::<Vec<_>>().join(", ");
+    for condition in ["", "where key >= 70000", &format!("where key in ({list})")] {
+        let query = format!("select * from t {condition} order by key limit 10");
+        let bytes = storage_bytes(&context, &query).await;
+        assert!(0 < bytes && bytes <= 11 * lookup, "{condition:.40}: {bytes} bytes, {lookup} for a lookup");
+        let keys = query.replace('*', "key");
+        assert_eq!(rows(&context, &keys).await, rows(&reference, &keys).await, "{condition:.40}");
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn the_last_keys_are_those_of_every_relation() {
     let data = data(KeyType::U64, 3_000);
