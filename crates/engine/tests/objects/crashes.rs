@@ -6,7 +6,7 @@
 use crate::support::{Records, STUB, client, leaks, put_part, records, small};
 use ogive::io::{Storage, seed_random, set_unix_time_s};
 use ogive::lsm::Db;
-use ogive::types::{Alteration, KeyType, RecordType};
+use ogive::types::{Alteration, KeyType, RecordType, ValueType};
 use ogive::{Cause, Error};
 use ogive_testkit::{Mishap, ObjectClient, Random, SimulatedObjects};
 use std::sync::Arc;
@@ -134,7 +134,7 @@ const FORMS: [&str; 2] = ["{t: text, n: u8}", "{t: text?, n: i32}"];
 fn alter(storage: &Arc<dyn Storage>, (is_altered, keys): &mut (bool, Vec<u8>)) -> ogive::Result<()> {
     let db = Db::open(Arc::clone(storage), &small())?;
     let keyspace = db.keyspace("k")?;
-    drop(keyspace.declare(&RecordType::new(KeyType::U8, FORMS[0].parse()?))?);
+    drop(keyspace.declare(&RecordType::new(KeyType::U8, FORMS[0].parse::<ValueType>()?))?);
     for key in 0..6 {
         keyspace.insert([key], keyspace.record_type().values.parse(&row(key))?)?;
         keys.push(key);
