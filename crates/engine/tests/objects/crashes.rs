@@ -1,7 +1,7 @@
 //! Crash tests of stores on an object store. Goal: a writer may die at any request of an opening, a commit, a flush, a
-//! compaction, an adoption of a table, an alteration of a type, a collection of values, or a removal of old files. Method:
-//! one run is repeated, and its client dies at each of its requests in turn; that request is lost, is done without an
-//! answer, or arrives after the next opening.
+//! compaction, an adoption of a table, an alteration of a type, a collection of values, or a removal of old files.
+//! Method: one run is repeated, and its client dies at each of its requests in turn; that request is lost, is done
+//! without an answer, or arrives after the next opening.
 
 use crate::support::{Records, STUB, client, leaks, put_part, records, small};
 use ogive::io::{Storage, seed_random, set_unix_time_s};
