@@ -46,6 +46,9 @@ pub struct ColumnGuess {
     first_not_text: Option<(u64, String)>,
     /// The first number that no float holds without loss, with its record.
     inexact: Option<(u64, String)>,
+    /// The first value that was not of the type of all before it, with its record and that type: one of
+    /// [`Self::is_special`].
+    odd: Option<(u64, String, KeyType)>,
 }
 
 /// Integer types, from the narrowest; none of other widths is guessed.
@@ -170,6 +173,7 @@ impl ColumnGuess {
             first_other: None,
             first_not_text: None,
             inexact: None,
+            odd: None,
         }
     }
 
@@ -188,7 +192,28 @@ impl ColumnGuess {
             self.first_empty.get_or_insert(record);
             return;
         }
+        let before = self.is_special().then(|| self.guessed(true).key_type);
         self.values += 1;
+        self.see_value(record, field, is_string);
+        if let Some(before) = before.filter(|_| self.odd.is_none() && !self.is_special()) {
+            self.odd = Some((record, shortened(field), before));
+        }
+    }
+
+    /// Whether all values are of one type that is neither text nor of all numbers: decimals of one scale, as those of
+    /// money, truth values, UUIDs, dates or times.
+    fn is_special(&self) -> bool {
+        let is_money = |found| matches!(found, KeyType::Decimal { scale, .. } if scale <= MONEY_SCALE_MAX);
+        self.values > 0
+            && (self.is_bool
+                || self.is_uuid
+                || self.is_date
+                || self.is_time
+                || self.is_timestamp
+                || self.decimals.key_type().is_some_and(is_money))
+    }
+
+    fn see_value(&mut self, record: u64, field: &[u8], is_string: bool) {
         let Ok(text) = std::str::from_utf8(field) else {
             self.is_text = false;
             self.first_not_text.get_or_insert_with(|| (record, shortened(field)));
@@ -325,6 +350,7 @@ impl ColumnGuess {
             first_other: None,
             first_not_text: None,
             inexact: None,
+            odd: None,
         }
     }
 
@@ -354,15 +380,36 @@ impl ColumnGuess {
         Some(format!("{column} has keys of type {own}, but {reason}, so the keys of both are {together}"))
     }
 
-    /// Why a column with numbers is text, or one with text is bytes, if it is.
+    /// Why a column with numbers, dates or other values of a type is text, one of decimals floats, or one with text
+    /// bytes, if it is.
     #[must_use]
     pub fn remark(&self, column: &str, may_be_null: bool) -> Option<String> {
         let key_type = self.guessed(may_be_null).key_type;
         if let Some((record, text)) = &self.first_not_text {
             let record = grouped(*record);
-            return Some(format!("{column} is {key_type}, since record {record}, '{text}', is not UTF-8"));
+            return Some(format!(
+                "{column} is {key_type}, since record {record}, '{text}', is not UTF-8; `iconv -f cp1252 -t utf-8` \
+                 converts text of Windows"
+            ));
         }
-        if self.numbers == 0 || !matches!(key_type, KeyType::Text | KeyType::Bytes) {
+        let is_text = matches!(key_type, KeyType::Text | KeyType::Bytes);
+        if let Some((record, text, before)) = &self.odd
+            && match before {
+                KeyType::Decimal { .. } => key_type == KeyType::F64 && self.decimals == DecimalGuess::Never,
+                _ => is_text,
+            }
+        {
+            let record = grouped(*record);
+            return Some(format!(
+                "{column} is {before} as far as record {record}, which is '{text}', so all of it is {key_type}"
+            ));
+        }
+        let without_empty = self.guessed(true).key_type;
+        if is_text && self.numbers == 0 && self.values > 0 && without_empty != key_type {
+            let record = grouped(self.first_empty?);
+            return Some(format!("{column} is {without_empty}, but record {record} is empty, so all of it is text"));
+        }
+        if self.numbers == 0 || !is_text {
             return None;
         }
         let is_of_numbers = self.numbers == self.values && !self.integers.contains(&true);
@@ -386,11 +433,11 @@ pub fn may_be_string(key_type: KeyType, text: &[u8]) -> bool {
     }
 }
 
-/// A truth value, as it is printed or in the form of PostgreSQL.
+/// A truth value, as it is printed or in the form of PostgreSQL, of Python, or of R.
 pub(crate) fn truth(text: &[u8]) -> Option<bool> {
     match text {
-        b"true" | b"t" => Some(true),
-        b"false" | b"f" => Some(false),
+        b"true" | b"t" | b"True" | b"TRUE" => Some(true),
+        b"false" | b"f" | b"False" | b"FALSE" => Some(false),
         _ => None,
     }
 }

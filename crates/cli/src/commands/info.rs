@@ -4,9 +4,7 @@ use super::{db, index};
 use crate::advice::{Foreign, foreign};
 use crate::failure::{Failure, Result};
 use crate::info::Info;
-use crate::input::InputError;
-#[cfg(feature = "parquet")]
-use crate::input::InputOptions;
+use crate::input::{InputError, InputOptions};
 use crate::outcome::Outcome;
 use crate::output::Output;
 use crate::places::folder_of;
@@ -108,18 +106,30 @@ fn look(path: &Path, keyspace: Option<&str>) -> Result<Info> {
                 facts: json!({ "name": profile.name() }),
                 next: format!("`ogive tune KEYS --for {}`", shell_path(path)),
             },
-            found => Info {
+            Some(found) => other(path, &found)?,
+            None => Info {
                 kind: "other",
-                text: found.unwrap_or(Foreign::Other).to_string(),
+                text: Foreign::Other.to_string(),
                 details: Vec::new(),
                 facts: json!({}),
-                next: format!(
-                    "`ogive build {} -o OUT.ogive` makes a table of text, CSV, TSV, Parquet or SOSD keys",
-                    shell_path(path)
-                ),
+                next: "check the path, or restore the file from a copy".to_owned(),
             },
         }),
     }
+}
+
+/// What a file is that Ogive did not write.
+fn other(path: &Path, found: &Foreign) -> Result<Info> {
+    let build = format!("`ogive build {} -o OUT.ogive` makes a table of it", shell_path(path));
+    let (text, next) = match (InputOptions::at(path)?.described(), found) {
+        (Ok(_), Foreign::Input(_)) => (found.to_string(), build),
+        (Ok(format), _) => (format!("{format}, an input"), build),
+        (Err(failure), _) => {
+            let next = failure.hint().unwrap_or_else(|| "check the path".to_owned());
+            (failure.to_string(), format!("with `ogive build`: {next}"))
+        }
+    };
+    Ok(Info { kind: "other", text, details: Vec::new(), facts: json!({}), next })
 }
 
 /// Whether a file, which has no content of its own, is the lock of a store.

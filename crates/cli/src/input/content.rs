@@ -72,6 +72,8 @@ const HDF5: ForeignFormat = ("is an HDF5 file", "write the data as Parquet or CS
 const PICTURE: ForeignFormat =
     ("is a picture or a document, and no data", "give a file of CSV, TSV, JSON, Parquet or text");
 const BINARY: ForeignFormat = ("contains bytes of zero, so it is no text", "convert it to CSV, JSON lines or Parquet");
+const UNKNOWN: ForeignFormat =
+    ("is neither text nor of a format that is read", "convert it to CSV, JSON lines or Parquet");
 const UTF_16_LITTLE: ForeignFormat = (
     "is UTF-16 without a byte order mark",
     "convert it, as in `iconv -f UTF-16LE -t UTF-8 FILE | ogive build - --format csv -o TABLE`",
@@ -90,8 +92,35 @@ const PROGRAM: ForeignFormat = ("is a program, and no data", "give a file of CSV
 const SQL_DUMP: ForeignFormat =
     ("is a script of SQL statements", "write the tables as CSV, as in `psql -c \"copy NAME to stdout csv header\"`");
 
-/// Formats by their first bytes.
-const MAGICS: [(&[u8], ForeignFormat); 32] = [
+const XML: ForeignFormat =
+    ("is XML", "write its rows as CSV, as in Python with `pandas.read_xml('FILE').to_csv('FILE.csv', index=False)`");
+const HTML: ForeignFormat = (
+    "is HTML",
+    "write its rows as CSV, as in Python with `pandas.read_html('FILE')[0].to_csv('FILE.csv', index=False)`",
+);
+
+/// Formats of text by their first bytes.
+const TEXT_MAGICS: [(&[u8], ForeignFormat); 16] = [
+    (b"<?xml", XML),
+    (b"<!DOCTYPE", HTML),
+    (b"<!doctype", HTML),
+    (b"<html", HTML),
+    (b"<table", HTML),
+    (b"%PDF-", PICTURE),
+    (b"-- PostgreSQL database dump", SQL_DUMP),
+    (b"--\n-- PostgreSQL database dump", SQL_DUMP),
+    (b"--\n-- PostgreSQL database cluster dump", SQL_DUMP),
+    (b"-- MySQL dump", SQL_DUMP),
+    (b"-- MariaDB dump", SQL_DUMP),
+    (b"PRAGMA foreign_keys=", SQL_DUMP),
+    (b"INSERT INTO ", SQL_DUMP),
+    (b"CREATE TABLE ", SQL_DUMP),
+    (b"DROP TABLE ", SQL_DUMP),
+    (b"BEGIN TRANSACTION;", SQL_DUMP),
+];
+
+/// Other formats by their first bytes. Those of some are letters, with which text may begin as well.
+const MAGICS: [(&[u8], ForeignFormat); 20] = [
     (b"\x1f\x8b\x08", COMPRESSED_TWICE),
     (b"\x28\xb5\x2f\xfd", COMPRESSED_TWICE),
     (b"BZh", BZIP2),
@@ -108,21 +137,9 @@ const MAGICS: [(&[u8], ForeignFormat); 32] = [
     (b"redb\x1a\x0a\xa9\x0d\x0a", REDB),
     (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", SHEET),
     (b"\x89HDF\r\n\x1a\n", HDF5),
-    (b"%PDF-", PICTURE),
     (b"\x89PNG\r\n", PICTURE),
     (b"\xff\xd8\xff", PICTURE),
     (b"GIF8", PICTURE),
-    (b"-- PostgreSQL database dump", SQL_DUMP),
-    (b"--\n-- PostgreSQL database dump", SQL_DUMP),
-    (b"--\n-- PostgreSQL database cluster dump", SQL_DUMP),
-    (b"-- MySQL dump", SQL_DUMP),
-    (b"-- MariaDB dump", SQL_DUMP),
-    (b"PRAGMA foreign_keys=", SQL_DUMP),
-    (b"INSERT INTO ", SQL_DUMP),
-    (b"CREATE TABLE ", SQL_DUMP),
-    (b"DROP TABLE ", SQL_DUMP),
-    (b"BEGIN TRANSACTION;", SQL_DUMP),
-    (b"SET NAMES ", SQL_DUMP),
     (b"\x7fELF", PROGRAM),
 ];
 
@@ -164,6 +181,9 @@ impl Content {
         if let Some(foreign) = foreign(head, last) {
             return Self::Foreign(foreign);
         }
+        if !is_text(head) && !head.contains(&0) && !is_utf_8(head) {
+            return Self::Foreign(UNKNOWN);
+        }
         if head.contains(&0) {
             return utf_16(head).map_or(Self::Zeros, Self::Utf16);
         }
@@ -194,7 +214,12 @@ fn foreign(head: &[u8], last: &[u8]) -> Option<ForeignFormat> {
         let is_sheet = head.windows(3).any(|window| window == b"xl/") || contains(head, b"spreadsheet");
         return Some(if is_sheet { SHEET } else { PACKED });
     }
-    let by_first = MAGICS.iter().find(|(magic, _)| head.starts_with(magic)).map(|(_, foreign)| *foreign);
+    let begins = |(magic, _): &&(&[u8], ForeignFormat)| head.starts_with(magic);
+    let by_text = TEXT_MAGICS.iter().find(begins);
+    if by_text.is_some() || is_text(head) {
+        return by_text.map(|(_, foreign)| *foreign);
+    }
+    let by_first = MAGICS.iter().find(begins).map(|(_, foreign)| *foreign);
     let is_inside = |(at, magic, _): &&(usize, &[u8], _)| head.get(*at..).is_some_and(|rest| rest.starts_with(magic));
     let inner = || INNER_MAGICS.iter().find(is_inside).map(|(.., foreign)| *foreign);
     let by_last = || LAST_MAGICS.iter().find(|(magic, _)| last == *magic).map(|(_, foreign)| *foreign);
@@ -212,6 +237,11 @@ fn utf_16(head: &[u8]) -> Option<ForeignFormat> {
     let zeros = |place: usize| pairs.iter().filter(|pair| pair[place] == 0 && pair[1 - place] != 0).count();
     let are_most = |zeros: usize| zeros * MOST_OF >= pairs.len() * MOST;
     [(0, UTF_16_BIG), (1, UTF_16_LITTLE)].into_iter().find_map(|(place, of)| are_most(zeros(place)).then_some(of))
+}
+
+/// Whether bytes are UTF-8, the last character of which may be cut off.
+fn is_utf_8(head: &[u8]) -> bool {
+    std::str::from_utf8(head).map_or_else(|error| error.error_len().is_none(), |_| true)
 }
 
 fn contains(bytes: &[u8], part: &[u8]) -> bool {
@@ -286,10 +316,19 @@ pub(super) fn delimiter_of_header(text: &[u8]) -> Option<u8> {
     }
 }
 
+/// Whether the first row may have several fields.
+#[cfg(feature = "parquet")]
+pub(super) fn may_be_row(text: &[u8]) -> bool {
+    DELIMITERS.into_iter().any(|delimiter| has_in_header(text, delimiter))
+}
+
 /// Whether a delimiter is in the first row.
 pub(super) fn has_in_header(text: &[u8], delimiter: u8) -> bool {
     counts_of(text, delimiter).rows.first().is_some_and(|count| *count > 0)
 }
+
+/// Rows of as many fields that are taken for rows of a table below other lines, such as comments.
+const ROWS_BELOW_MIN: usize = 5;
 
 /// How often a delimiter is in rows.
 #[derive(Debug, Default)]
@@ -310,12 +349,29 @@ enum Evenness {
 impl Counts {
     /// Whether rows have the delimiter as often as the first one, with how often that is.
     fn evenness(&self, delimiter: u8) -> Option<(Evenness, usize, u8)> {
+        self.evenness_from_first(delimiter).or_else(|| {
+            let last = *self.rows.last().filter(|count| **count > 0)?;
+            let start = self.rows.iter().position(|count| *count == last)?;
+            let (rows, of_last) =
+                (&self.rows[start..], |rows: &[usize]| rows.iter().filter(|count| **count == last).count());
+            let are_rows = rows.len() >= ROWS_BELOW_MIN && of_last(rows) * MOST_OF >= rows.len() * MOST;
+            are_rows.then_some((Evenness::Most, last, delimiter))
+        })
+    }
+
+    fn evenness_from_first(&self, delimiter: u8) -> Option<(Evenness, usize, u8)> {
         let first = *self.rows.first().filter(|count| **count > 0)?;
         let (all, even) = (self.rows.len(), self.rows.iter().filter(|count| **count == first).count());
-        // One row says little, unless the next is so long that it is cut off.
+        // One row says little, unless the next is so long that it is cut off: it may be that of names.
         let is_one_enough = delimiter == HIVE_DELIMITER || self.cut.is_some_and(|cut| cut <= first);
         let evenness = match all {
-            1 => is_one_enough.then_some(Evenness::Even)?,
+            1 => {
+                if is_one_enough {
+                    Evenness::Even
+                } else {
+                    Evenness::Most
+                }
+            }
             _ if even == all || (all >= MOST_OF && even * MOST_OF >= all * MOST) => Evenness::Even,
             _ if even * 2 > all => Evenness::Most,
             _ => return None,
@@ -360,9 +416,14 @@ mod tests {
         ] {
             assert_eq!(Content::of(head, b""), Content::Of(format));
         }
-        for head in
-            [&b"BZh91AY"[..], b"SQLite format 3\0\x10\0", b"PGDMP\x01", b"PK\x03\x04\x14\0", b"abc\0b", b"a\0b\0"]
-        {
+        for head in [
+            &b"BZh91AY&SY\x01"[..],
+            b"SQLite format 3\0\x10\0",
+            b"PGDMP\x01",
+            b"PK\x03\x04\x14\0",
+            b"abc\0b",
+            b"a\0b\0",
+        ] {
             assert!(Content::of(head, b"").foreign().is_some());
         }
         assert_eq!(Content::of(b"PK\x03\x04\x14\0xl/workbook.xml", b"").foreign(), Some(SHEET));
@@ -371,7 +432,7 @@ mod tests {
             assert_eq!(Content::of(text.as_bytes(), b""), Content::Of(Format::Jsonl), "{text}");
         }
         assert_eq!(Content::of(b"PAR1,b\n1,2\n", b"b\n1,2\n"), Content::Separated(b','));
-        for text in ["", "one\ntwo\n", "[section]\n", "{a}\n", "a,b\nc\n", "a,b", "[1] a\n", "a, b\nc\nd\ne\n"] {
+        for text in ["", "one\ntwo\n", "[section]\n", "{a}\n", "a,b\nc\n", "[1] a\n", "a, b\nc\nd\ne\n"] {
             assert_eq!(Content::of(text.as_bytes(), b""), Content::Text, "{text}");
         }
     }

@@ -1,9 +1,10 @@
 //! The files of a folder that are one input: those of one format, by their content.
 
 use super::InputError;
+use super::content::ForeignFormat;
 use super::format::Format;
 use super::options::Finds;
-use super::recognised::Recognised;
+use super::recognised::{Recognised, is_named_otherwise};
 use crate::failure::{Failure, Result};
 use crate::interrupt;
 use crate::output::{note, note_once, warn_once};
@@ -44,8 +45,10 @@ enum PartKind {
     None,
     /// It is of this format by its content or its name, and may be text of Hive.
     Of(Format, bool),
-    /// It is text of no other format.
-    Text,
+    /// Its name states this format, but it is of another one, which is not read.
+    Spoilt(Format, ForeignFormat),
+    /// It is text of no other format, and its first line may be a row of several fields.
+    Text(bool),
 }
 
 impl Folder {
@@ -63,34 +66,27 @@ impl Folder {
         });
         let (kinds, recognised): (Vec<PartKind>, Vec<Recognised>) =
             parts.collect::<Result<Vec<_>>>()?.into_iter().unzip();
-        let mut formats: Vec<(Format, &String)> = Vec::new();
-        for (kind, path) in kinds.iter().zip(found.paths()) {
-            match kind {
-                PartKind::Of(format, _) if formats.iter().all(|(known, _)| known != format) => {
-                    formats.push((*format, path))
-                }
-                _ => {}
-            }
-        }
-        let format = match (given, &formats[..]) {
-            (Some(format), _) | (None, &[(format, _)]) => format,
-            (None, []) => Format::Lines,
-            (None, [(one, at), (other, there), ..]) => {
-                let (one, other) = (one.name(), other.name());
-                return Err(Failure::refused(
-                    format!("{} has files of several formats: {at} is {one}, and {there} is {other}", shown(root)),
-                    "choose one of them with --format, or give a folder of one format",
-                ));
-            }
-        };
+        let (format, is_chosen) = choose(root, &kinds, found.paths(), given)?;
         let is_read = |kind: &PartKind| match kind {
-            PartKind::None => false,
-            PartKind::Of(own, _) => *own == format || given.is_some(),
-            PartKind::Text => format == Format::Lines || given.is_some(),
+            PartKind::None | PartKind::Spoilt(..) => false,
+            PartKind::Of(own, _) => *own == format || (given.is_some() && !is_chosen),
+            // A part of few rows.
+            PartKind::Text(true) if matches!(format, Format::Csv | Format::Tsv) => true,
+            PartKind::Text(_) => format == Format::Lines || (given.is_some() && !is_chosen),
         };
+        let is_clear = |(kind, recognised): &(&PartKind, &Recognised)| {
+            matches!(kind, PartKind::Of(own, _) if *own == format) && !recognised.is_unclear
+        };
+        let clear = kinds.iter().zip(&recognised).find(is_clear);
+        let clear = clear.filter(|_| given.is_none()).map(|(_, recognised)| (recognised.delimiter, recognised.is_hive));
         let (mut paths, mut finds, mut left_out) = (Vec::new(), Vec::new(), Vec::new());
-        for ((path, kind), recognised) in found.paths().iter().zip(&kinds).zip(recognised) {
+        for ((path, kind), mut recognised) in found.paths().iter().zip(&kinds).zip(recognised) {
             if is_read(kind) {
+                if let Some((delimiter, is_hive)) = clear
+                    && (recognised.is_unclear || matches!(kind, PartKind::Text(true)))
+                {
+                    recognised.follow(format, delimiter, is_hive);
+                }
                 paths.push(path.clone());
                 finds.push(Arc::new(Finds::of_part(recognised)));
             } else if is_dangling(&path_of(root, path)) {
@@ -128,13 +124,13 @@ impl Folder {
     }
 
     /// Tells the format and what is left out, once.
-    pub(super) fn tell(&self, root: &Path) {
+    pub(super) fn tell(&self, root: &Path, option: &str) {
         if self.is_told.swap(true, Ordering::Relaxed) {
             return;
         }
         let (files, format) = (counted(self.paths.len() as u64, "file"), self.format.name());
         if self.is_inferred {
-            note(format_args!("note: {} is read as {format}, {files}; --format says otherwise", shown(root)));
+            note(format_args!("note: {} is read as {format}, {files}; {option} says otherwise", shown(root)));
         }
         let has_bytes = |path: &&String| std::fs::metadata(path_of(root, path)).is_ok_and(|found| found.len() > 0);
         match self.found.hidden().iter().filter(has_bytes).count() {
@@ -194,17 +190,59 @@ fn is_dangling(path: &Path) -> bool {
     !is_url(path) && std::fs::metadata(path).is_err() && is_link()
 }
 
+/// The format in which the files of a folder are read, and whether it was chosen from several that they have. A given
+/// format chooses among several, and says how a folder of one is read.
+///
+/// # Errors
+/// [`Failure::Refused`] for files of several formats, and for one whose name states the format that it has not.
+fn choose(root: &Path, kinds: &[PartKind], paths: &[String], given: Option<Format>) -> Result<(Format, bool)> {
+    let mut formats: Vec<(Format, &String)> = Vec::new();
+    for (kind, path) in kinds.iter().zip(paths) {
+        match kind {
+            PartKind::Of(format, _) if formats.iter().all(|(known, _)| known != format) => {
+                formats.push((*format, path))
+            }
+            _ => {}
+        }
+    }
+    let format = match (given, &formats[..]) {
+        (Some(format), _) | (None, &[(format, _)]) => format,
+        (None, []) => Format::Lines,
+        (None, [(one, at), (other, there), ..]) => {
+            let (one, other) = (one.name(), other.name());
+            return Err(Failure::refused(
+                format!("{} has files of several formats: {at} is {one}, and {there} is {other}", shown(root)),
+                "choose one of them with --format, or give a folder of one format",
+            ));
+        }
+    };
+    for (kind, path) in kinds.iter().zip(paths) {
+        if let PartKind::Spoilt(named, (what, advice)) = kind
+            && *named == format
+        {
+            return Err(Failure::refused(
+                format!("{path} in {} {what}, although its name says {}", shown(root), format.name()),
+                format!("{advice}; or remove it"),
+            ));
+        }
+    }
+    Ok((format, formats.len() > 1 && formats.iter().any(|(known, _)| *known == format)))
+}
+
 /// What a file is, by its content, or by its name where that says enough, and how it is read, perhaps as given.
 fn kind_of(path: &Path, given: Option<Format>) -> (PartKind, Recognised) {
     let (recognised, as_given) = Recognised::of_part(path, given);
     // Text is never taken for a file of Ogive.
     let is_of_engine = || !recognised.is_text && matches!(FileFormat::at(path), Ok(Some(_)));
+    let may_be_part = !is_named_otherwise(path);
     let kind = match recognised.format {
-        _ if is_dangling(path) || recognised.is_empty || recognised.foreign.is_some() || is_of_engine() => {
-            PartKind::None
-        }
-        _ if recognised.is_unclear => PartKind::Of(Format::Csv, false),
-        Format::Lines => PartKind::Text,
+        _ if is_dangling(path) || recognised.is_empty => PartKind::None,
+        _ if recognised.foreign.is_some() || is_of_engine() => match (recognised.named(), recognised.foreign) {
+            (Some(named), Some(foreign)) => PartKind::Spoilt(named, foreign),
+            _ => PartKind::None,
+        },
+        _ if recognised.is_unclear && may_be_part => PartKind::Of(Format::Csv, false),
+        Format::Lines => PartKind::Text(recognised.may_be_row && may_be_part),
         format => PartKind::Of(format, recognised.is_hive),
     };
     (kind, as_given.unwrap_or(recognised))

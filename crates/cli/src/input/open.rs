@@ -94,7 +94,7 @@ impl InputOptions {
         if let Some(folder) = self.folder()? {
             self.check()?;
             self.refuse_bad_rows_inside()?;
-            folder.tell(&self.path);
+            folder.tell(&self.path, &self.flag("format"));
             return folder.schema(self, sample);
         }
         self.refuse_foreign()?;

@@ -199,7 +199,6 @@ impl InputOptions {
     ///
     /// # Errors
     /// [`Failure::Usage`] for what is no path.
-    #[cfg(feature = "parquet")]
     pub(crate) fn at(path: &Path) -> Result<Self> {
         let words = [OsStr::new("ogive"), OsStr::new("--"), path.as_os_str()];
         let parsed = Self::augment_args(clap::Command::new("ogive")).try_get_matches_from(words);
@@ -295,6 +294,23 @@ impl InputOptions {
     /// # Errors
     /// [`Failure::Refused`], unless `--format` is given.
     pub(super) fn refuse_foreign(&self) -> Result<()> {
+        self.refuse_unread()?;
+        if self.delimiter.is_none() {
+            self.recognised().tell(&self.path, self.has_header(), &self.flag("format"));
+        }
+        Ok(())
+    }
+
+    /// What a file is that is read.
+    ///
+    /// # Errors
+    /// [`Failure::Refused`] for a file of a format that is not read.
+    pub(crate) fn described(&self) -> Result<&'static str> {
+        self.refuse_unread()?;
+        Ok(self.format().name())
+    }
+
+    fn refuse_unread(&self) -> Result<()> {
         let recognised = self.recognised();
         // What an interrupt kept from being read was not recognised.
         interrupt::check_anywhere()?;
@@ -302,19 +318,13 @@ impl InputOptions {
             Some((what, advice)) => Err(self.refused_as(what, advice)),
             None if recognised.is_unclear && self.format.is_none() => Err(Failure::refused(
                 format!(
-                    "{} may be CSV or lines of text: most of its first rows have as many fields, but not all",
+                    "{} may be CSV or lines of text: some of its first lines have as many fields, but not all",
                     shown(&self.path)
                 ),
                 "use --format csv, with --skip-bad-rows FILE to leave rows out, or --format lines (in a join, \
                  --left-format or --right-format)",
             )),
-            None => {
-                self.refuse_layout()?;
-                if self.delimiter.is_none() {
-                    recognised.tell(&self.path, self.has_header(), &self.flag("format"));
-                }
-                Ok(())
-            }
+            None => self.refuse_layout(),
         }
     }
 

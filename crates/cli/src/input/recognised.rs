@@ -49,6 +49,9 @@ pub(crate) struct Recognised {
     /// Whether its first bytes are text.
     #[cfg(feature = "parquet")]
     pub(super) is_text: bool,
+    /// Whether its first line may be a row of several fields.
+    #[cfg(feature = "parquet")]
+    pub(super) may_be_row: bool,
     /// Whether it may be separated values or lines of text.
     pub(super) is_unclear: bool,
     /// What it is, if it is no input.
@@ -102,6 +105,8 @@ impl Recognised {
             is_empty,
             #[cfg(feature = "parquet")]
             is_text: super::content::is_text(&head.bytes),
+            #[cfg(feature = "parquet")]
+            may_be_row: super::content::may_be_row(&head.bytes),
             foreign: None,
             json_layout: None,
             is_named: by_name.is_some(),
@@ -160,10 +165,23 @@ impl Recognised {
                 self.is_hive = delimiter == HIVE_DELIMITER;
                 (Format::Csv, format!("CSV, delimiter {}", shown_byte(delimiter)))
             }
+            _ if by_name.is_none() && is_named_otherwise(&self.source) => (Format::Lines, "lines of text".to_owned()),
             _ => return,
         };
         self.inferred = (by_name != Some(format)).then_some(said);
         self.format = format;
+    }
+
+    /// Reads it as its neighbours in a folder, which are of this format.
+    #[cfg(feature = "parquet")]
+    pub(super) fn follow(&mut self, format: Format, delimiter: Option<u8>, is_hive: bool) {
+        (self.format, self.delimiter, self.is_hive, self.is_unclear) = (format, delimiter, is_hive, false);
+    }
+
+    /// The format that its name states.
+    #[cfg(feature = "parquet")]
+    pub(super) fn named(&self) -> Option<Format> {
+        by_name(&inner_name(&self.source))
     }
 
     /// Whether this is of the file that is read.
@@ -236,6 +254,11 @@ fn by_name(path: &Path) -> Option<Format> {
         "parquet" => Some(Format::Parquet),
         _ => None,
     }
+}
+
+/// Whether a name states a format that is not known, such as that of a configuration.
+pub(super) fn is_named_otherwise(path: &Path) -> bool {
+    !matches!(&*extension(path), "" | "txt" | "text" | "log" | "keys" | "lst" | "list" | "gz" | "zst" | "dat" | "data")
 }
 
 /// The extension of a path in small letters.

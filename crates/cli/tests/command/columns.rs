@@ -335,3 +335,23 @@ fn values_that_a_keyspace_does_not_take_are_named_as_such() {
     let refused = folder.run(&["db", "ingest", "t", "long.ogive", "--memory", "1GiB"]).exits_with_error();
     refused.complains_of("write its records instead").keeps_quiet_about("--memory");
 }
+
+#[test]
+fn a_value_that_ends_a_type_is_told_and_truth_values_of_programs_are_read() {
+    let folder = Folder::new();
+    folder.write(
+        "v.csv",
+        "id,d,b,p,q\n1,2024-02-29,True,18410.40,3.15\n2,2024-02-30,False,-0.00,1e2\n3,2024-03-01,,0.10,\n",
+    );
+    let built = folder.build("v.csv", "v.ogive", &[]);
+    for told in [
+        "column 'd' is date as far as record 2, which is '2024-02-30', so all of it is text",
+        "column 'p' is decimal(18,2) as far as record 2, which is '-0.00', so all of it is f64",
+        "column 'q' is decimal(18,2) as far as record 2, which is '1e2', so all of it is f64",
+    ] {
+        assert!(built.stderr.contains(told), "{told}: {}", built.stderr);
+    }
+    assert!(built.stdout.contains("b: bool?"), "{}", built.stdout);
+    folder.write("k.csv", "day,n\n2024-02-29,1\n,2\n");
+    folder.build("k.csv", "k.ogive", &[]).complains_of("is date, but record 2 is empty, so all of it is text");
+}

@@ -195,3 +195,25 @@ fn nothing_is_written_into_a_folder_that_is_the_input() {
     let join = folder.run(&["join", "in", "in", "--on", "id", "-o", "out.csv"]).exits_with(0);
     join.complains_of("left out of in: t.ogive");
 }
+
+#[test]
+fn a_part_of_one_row_is_read_and_a_spoilt_one_is_no_neighbour_to_leave_out() {
+    let folder = Folder::new();
+    std::fs::create_dir_all(folder.path("in")).unwrap();
+    folder.write("in/part-0", "1,a\n2,b\n");
+    folder.write("in/part-1", "3,c\n");
+    let count = |flags: &[&str]| {
+        folder.run(&[&["build", "in", "-o", "t.ogive", "--force"], flags].concat()).exits_with(0);
+        folder.run(&["count", "t.ogive"]).exits_with(0).stdout
+    };
+    assert_eq!(count(&["--no-header"]), "3\n");
+    // A format chooses among those of a folder.
+    folder.write("in/part-2", "{\"1\": 4, \"a\": \"d\"}\n");
+    folder.run(&["build", "in", "-o", "u.ogive"]).exits_with(1).complains_of("files of several formats");
+    assert_eq!(count(&["--no-header", "--format", "csv"]), "3\n");
+    assert_eq!(count(&["--format", "jsonl"]), "1\n");
+    std::fs::remove_file(folder.path("in/part-2")).unwrap();
+    folder.write("in/c.csv", b"\xfd7zXZ\0\0\x04");
+    let refused = folder.run(&["build", "in", "-o", "u.ogive"]).exits_with(1);
+    refused.complains_of("c.csv in in is compressed by xz, although its name says");
+}

@@ -145,7 +145,7 @@ fn files_of_other_formats_are_refused_by_name() {
         (b"PK\x03\x04\x14\0xl/workbook.xml".to_vec(), "spreadsheet"),
         (b"PK\x03\x04\x14\0readme.txt".to_vec(), "archive"),
         (b"7z\xbc\xaf\x27\x1c\0\x04".to_vec(), "7-Zip"),
-        (b"BZh91AY&SY".to_vec(), "bzip2"),
+        (b"BZh91AY&SY\x01".to_vec(), "bzip2"),
         (b"\xfd7zXZ\0\0\x04".to_vec(), "xz"),
         (b"SQLite format 3\0\x10\0".to_vec(), "SQLite"),
         (b"PGDMP\x01\x0e".to_vec(), "pg_dump"),
@@ -153,7 +153,7 @@ fn files_of_other_formats_are_refused_by_name() {
         (inner(16, b"\xde\xc0\xef\xbe"), "LMDB"),
         (inner(8, b"DUCK"), "DuckDB"),
         ([&[0; 64][..], b"\x57\xfb\x80\x8b\x24\x75\x47\xdb"].concat(), "LevelDB"),
-        (b"ORC\x0a".to_vec(), "ORC"),
+        (b"ORC\x0a\x03".to_vec(), "ORC"),
         (b"Obj\x01\x04\x14".to_vec(), "Avro"),
         (b"ARROW1\0\0".to_vec(), "Arrow"),
         (b"one\0two\n".to_vec(), "bytes of zero"),
@@ -330,4 +330,41 @@ fn dumps_of_psql_keep_their_rows_and_nulls() {
     folder.write("keys.csv", "id,n\n1,2\n,3\n");
     folder.run(&["join", "keys.csv", "keys.csv", "--on", "id", "-o", "j.csv.gz"]).exits_with_error();
     assert!(!folder.path("j.csv.gz").exists());
+}
+
+#[test]
+fn text_is_known_by_its_lines_and_not_by_letters_that_begin_other_formats() {
+    let folder = Folder::new();
+    let built = |name: &str, content: &str| {
+        folder.write(name, content);
+        folder.run(&["build", name, "-o", "t.ogive", "--force"])
+    };
+    for begin in ["ORCID", "BZh", "FEA1", "GIF8"] {
+        built("x.csv", &format!("{begin},name\n1,ann\n")).exits_with(0);
+    }
+    built("d.csv", "id,name\nDUCK,m\nEMU,x\n").exits_with(0);
+    // What stands above rows does not make lines of them, and one line may be that of names.
+    let rows: String = (0..30).map(|row| format!("{row},x\n")).collect();
+    for unclear in [format!("# made by hand\nid,name\n{rows}"), "id,name\n".to_owned()] {
+        built("unclear", &unclear)
+            .exits_with(1)
+            .complains_of("may be CSV or lines of text")
+            .complains_of("--format csv");
+    }
+    built("prose.txt", "one, two\nthree\nfour, five, six\nseven\n").exits_with(0).keeps_quiet_about("note: prose");
+    built("a.yaml", "a: 1\nb: 2\n")
+        .exits_with(0)
+        .complains_of("a.yaml is read as lines of text; --format says otherwise");
+    for (name, content, told) in
+        [("x.csv", "<?xml version=\"1.0\"?>\n<Error>\n", "is XML"), ("y.csv", "<html>\n<body>502\n", "is HTML")]
+    {
+        built(name, content).exits_with(1).complains_of(told);
+        let info = folder.run(&["info", name]).exits_with(1).stdout;
+        assert!(info.contains(told) && !info.contains("makes a table"), "{info}");
+    }
+    folder.write("packed.csv.gz", gzip("id,n\n1,2\n"));
+    let info = folder.run(&["info", "packed.csv.gz"]).exits_with(1).stdout;
+    assert!(info.contains("comma-separated values, an input") && info.contains("makes a table"), "{info}");
+    folder.write("packed", b"\x82\xa2id\x01\xa1n\xa1a");
+    build(&folder, "packed", false).exits_with(1).complains_of("is neither text nor of a format that is read");
 }

@@ -185,7 +185,7 @@ fn a_file_of_another_kind_is_named_as_what_it_is_with_the_command_for_it() {
     folder.write("words.txt", "OGVPGF\nOgiveTbl\n");
     folder.run(&["build", "words.txt", "-o", "words"]).exits_with(0);
     for (name, content, told) in [
-        ("noname", &b"BZh91AY"[..], "is compressed by bzip2"),
+        ("noname", &b"BZh91AY&SY\x01"[..], "is compressed by bzip2"),
         ("sheet.xlsx", b"PK\x03\x04xl/workbook.xml", "save it as CSV"),
     ] {
         std::fs::write(folder.path(name), content).unwrap();

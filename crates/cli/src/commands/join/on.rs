@@ -98,7 +98,8 @@ fn check(side: &SideOptions, columns: &SideColumns, index: usize, on: &OnColumns
         return Ok(());
     }
     let (alias, by) = (side.shown(), if names.is_empty() { "its key".to_owned() } else { listed(names) });
-    let pairs: Vec<String> = on.0.iter().enumerate().map(|(at, pair)| pair_with(pair, index, names.get(at))).collect();
+    let given = on.0.iter().enumerate().map(|(at, pair)| pair_with(pair, index, names.get(at)));
+    let pairs: Vec<String> = given.chain(names.iter().skip(on.0.len()).cloned()).collect();
     Err(Failure::usage(
         format!("{alias} is joined by {by}, not by {}", listed(&wanted)),
         format!("give --on '{}', or export it to a file to join it by other columns", pairs.join(",")),
