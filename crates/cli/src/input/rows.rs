@@ -207,6 +207,7 @@ mod tests {
             nullable,
             may_be_null: true,
             guessed,
+            is_known: false,
             is_zoned: false,
             is_united: false,
             stated: None,

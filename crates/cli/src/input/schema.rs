@@ -57,7 +57,12 @@ pub(crate) fn blame_holder(failure: Failure, holder: &str, types: &RecordType) -
     match failure {
         Failure::Input(error) if error.wrong_column().is_some_and(|(is_key, name)| is_key || is_held(name)) => {
             let is_altered = holder == KEYSPACE && error.wrong_column().is_some_and(|(is_key, _)| !is_key);
-            let other = if is_altered { ", widen the field with `ogive db alter`," } else { "," };
+            let is_empty = matches!(&error, InputError::WrongType { written: Some(text), .. } if text.is_empty());
+            let other = match (is_altered, is_empty) {
+                (false, _) => ",",
+                (true, false) => ", widen the field with `ogive db alter`,",
+                (true, true) => ", let the field be null with `ogive db alter STORE --nullable NAME`,",
+            };
             let hint = format!("the {holder} has this type; correct the value{other} or use another {holder} for it");
             Failure::refused(error.to_string(), hint)
         }
@@ -79,6 +84,8 @@ pub(crate) struct ReadColumn {
     pub(crate) may_be_null: bool,
     /// Whether the type is guessed, so that values must keep their form or value.
     pub(crate) guessed: bool,
+    /// Whether the type is that of the records of a store or an index, so that text without nulls takes none.
+    pub(crate) is_known: bool,
     /// Whether timestamps state a time zone, if the type is guessed.
     pub(crate) is_zoned: bool,
     /// Whether the type is that of a key of another input as well, whose equal numbers may be written otherwise.
@@ -333,7 +340,8 @@ impl Schema {
 impl ReadColumn {
     /// How its fields of text are read.
     pub(crate) fn text(&self) -> TextColumn {
-        let &Self { key_type, nullable, may_be_null, guessed, is_zoned, is_united, .. } = self;
+        let &Self { key_type, nullable, may_be_null, is_zoned, is_united, .. } = self;
+        let guessed = self.guessed || (self.is_known && matches!(key_type, KeyType::Text | KeyType::Bytes));
         TextColumn { key_type, nullable, may_be_null, guessed, is_zoned, is_united }
     }
 
@@ -500,6 +508,7 @@ impl Selection {
                 nullable: false,
                 may_be_null: may_be_null(index < self.keys.len(), self.keys.len()) || options.leaves_null_keys_out(),
                 guessed: true,
+                is_known: false,
                 is_zoned: false,
                 is_united: false,
                 stated: None,
@@ -508,6 +517,7 @@ impl Selection {
             .collect();
         for (column, (_, field)) in columns[self.keys.len()..].iter_mut().zip(known) {
             (column.key_type, column.nullable, column.guessed) = (field.key_type, field.nullable, false);
+            column.is_known = true;
         }
         state_types(&mut columns, options, names)?;
         if let Some(key_type) = options.key_type {

@@ -293,3 +293,19 @@ fn fields_of_a_keyspace_are_altered_and_old_rows_stay_right() {
     alter(&[]).exits_with(2).complains_of("no alteration was given");
     alter(&["other", "--nullable", "price"]).exits_with(1).complains_of("existing keyspaces: default");
 }
+
+#[test]
+fn a_null_does_not_become_empty_text_in_a_field_that_has_none() {
+    let folder = Folder::new();
+    folder.write("first.csv", "id,name\n1,a\n");
+    folder.write("second.csv", "id,name\n2,\n");
+    folder.write("quoted.csv", "id,name\n3,\"\"\n");
+    folder.run(&["db", "import", "s", "first.csv"]).exits_with(0);
+    folder.run(&["db", "import", "s", "quoted.csv"]).exits_with(0);
+    let refused = folder.run(&["db", "import", "s", "second.csv"]).exits_with(1);
+    refused.complains_of("not of type text").complains_of("--nullable NAME");
+    folder.run(&["db", "alter", "s", "--nullable", "name"]).exits_with(0);
+    folder.run(&["db", "import", "s", "second.csv"]).exits_with(0);
+    let rows = folder.run(&["scan", "s", "--json"]).exits_with(0).stdout;
+    assert_eq!(rows, "{\"id\":1,\"name\":\"a\"}\n{\"id\":2,\"name\":null}\n{\"id\":3,\"name\":\"\"}\n");
+}
