@@ -301,11 +301,11 @@ fn histories_on_an_object_store_with_kills_are_serialisable() {
     }
 }
 
-/// Eighty thousand transactions in twenty histories, so that lists stay short.
+/// Four hundred thousand transactions in a hundred histories, so that lists stay short.
 #[test]
 #[ignore = "long: 2 minutes"]
 fn long_histories_of_many_threads_are_serialisable() {
-    for seed in 100..120 {
+    for seed in 100..200 {
         let (db, history) = run_in_memory((8, 500), Isolation::Serializable, seed);
         assert_serialisable(&history, &db, seed);
     }
