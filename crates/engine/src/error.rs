@@ -102,6 +102,9 @@ pub enum Cause {
     /// Another process or handle has opened a store on an object store for writing since. What this handle has
     /// acknowledged is in the store; what failed with this error is not.
     Fenced,
+    /// A transaction of a store was not committed: what it has read was written, dropped or altered since. Nothing has
+    /// changed. Begin it again.
+    Conflict,
     /// An object was replaced, truncated or removed while it was open: bytes of two objects are never mixed.
     ObjectChanged,
     /// A file was closed to limit the number of open files, and another process has removed or replaced it since.
@@ -192,7 +195,7 @@ impl Cause {
             Self::Version { .. } | Self::Changed => ErrorKind::Version,
             Self::Locked { .. } => ErrorKind::Locked,
             Self::LogFull | Self::SnapshotGone | Self::VersionGone | Self::Fenced => ErrorKind::Busy,
-            Self::ObjectChanged | Self::FileReplaced => ErrorKind::Busy,
+            Self::ObjectChanged | Self::FileReplaced | Self::Conflict => ErrorKind::Busy,
             Self::Memory { .. } | Self::JoinMemory { .. } => ErrorKind::Memory,
             Self::NotATable | Self::NotAnIndex | Self::NotAStore | Self::WrongType { .. } => ErrorKind::Type,
             Self::Input | Self::NotRecords | Self::Unsorted { .. } | Self::Repeated { .. } => ErrorKind::Input,

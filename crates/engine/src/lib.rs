@@ -144,7 +144,9 @@ pub use join::{
     JoinKind, JoinMethod, JoinOptions, JoinOutput, JoinReport, JoinRow, JoinRows, JoinSource, RecordShape,
     explain as explain_join, join, join_rows,
 };
-pub use lsm::{Batch, Db, DbOptions, DbRange, DbSnapshot, DbStats, IngestSummary, Keyspace, LazyRecord};
+pub use lsm::{
+    Batch, Db, DbOptions, DbRange, DbSnapshot, DbStats, DbTransaction, IngestSummary, Isolation, Keyspace, LazyRecord,
+};
 #[cfg(feature = "index")]
 pub use page::PageOptions;
 #[cfg(feature = "index")]
@@ -184,6 +186,8 @@ mod book {
     struct ReadOnlyTable;
     #[doc = include_str!("../../../docs/recipes/typed-store.md")]
     struct TypedStore;
+    #[doc = include_str!("../../../docs/recipes/transactions.md")]
+    struct TransactionsRecipe;
     #[doc = include_str!("../../../docs/recipes/join.md")]
     struct JoinRecipe;
     #[doc = include_str!("../../../docs/extend.md")]

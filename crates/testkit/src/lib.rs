@@ -8,6 +8,7 @@
 //! - [`ReferenceTable`]: the expected answers of a table.
 //! - [`key_sets`]: keys that have broken learned indexes.
 //! - [`fast_paths`]: settings of the fast paths.
+//! - [`check_history`]: searches histories of transactions for anomalies.
 //! - [`index`], [`kinds`]: the tests that every structure and every kind of index passes.
 //! - [`shapes`]: random shapes of input for writers.
 //! - [`seeds`]: the seeds of random tests, with the command that [repeats](Repeat) a failure.
@@ -18,6 +19,7 @@ mod crash;
 mod disk;
 pub mod fast_paths;
 mod fault;
+mod histories;
 mod image;
 pub mod index;
 mod joined;
@@ -33,6 +35,7 @@ pub use bad_sectors::BadSectors;
 pub use crash::{CrashFailure, CrashOptions, CrashPoint, CrashReport, enumerate_crashes};
 pub use disk::SimulatedDisk;
 pub use fault::{Fault, FaultInjector, Operation, enumerate_faults};
+pub use histories::{Ending, HistoryTransaction, ListRead, check_history};
 pub use image::Survival;
 pub use joined::joined_values;
 pub use model::{Record, ReferenceTable};

@@ -7,6 +7,16 @@ use std::path::PathBuf;
 /// Why a store that was opened read-only is so.
 const OPENED_READ_ONLY: &str = "is read-only: it was opened so";
 
+/// The error of a conflict shows this many bytes of a key, at most.
+const CONFLICT_KEY_BYTES_MAX: usize = 64;
+
+/// A key, or its beginning, as the error of a conflict shows it.
+fn shown_key(key: &[u8]) -> String {
+    let shown = key.get(..CONFLICT_KEY_BYTES_MAX).unwrap_or(key);
+    let rest = if shown.len() < key.len() { "..." } else { "" };
+    format!("\"{}{rest}\"", shown.escape_ascii())
+}
+
 impl Error {
     #[cold]
     fn new(cause: Cause, facts: Facts) -> Self {
@@ -297,6 +307,26 @@ impl Error {
     pub(crate) fn version_gone(path: impl Into<PathBuf>) -> Self {
         let detail = "has no longer the version that this reader opened: its writer has removed it";
         Self::of(Cause::VersionGone, path, detail).or_use(Call::Refresh)
+    }
+
+    /// A transaction that was not committed, and what happened to a keyspace that it has read.
+    pub(crate) fn conflict(path: impl Into<PathBuf>, name: &str, detail: impl Into<String>) -> Self {
+        let mut error = Self::of(Cause::Conflict, path, detail).or_use(Call::BeginAgain);
+        error.facts.name = name.to_owned();
+        error
+    }
+
+    /// A transaction that has read a key that was written since.
+    pub(crate) fn conflict_of_key(path: impl Into<PathBuf>, name: &str, key: &[u8]) -> Self {
+        Self::conflict(path, name, format!("its key {} was written since the transaction began", shown_key(key)))
+    }
+
+    /// A batch that was not committed, since a key does not have the value that it expects.
+    pub(crate) fn other_value(path: impl Into<PathBuf>, name: &str, key: &[u8]) -> Self {
+        let detail = format!("its key {} does not have the value that is expected; read it again", shown_key(key));
+        let mut error = Self::of(Cause::Conflict, path, detail);
+        error.facts.name = name.to_owned();
+        error
     }
 
     #[doc(hidden)]

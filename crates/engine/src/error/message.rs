@@ -47,6 +47,9 @@ impl fmt::Display for Message<'_> {
             Cause::JoinMemory { given_bytes, .. } => {
                 write!(f, "{detail}; the join may take {}", self.voice.bytes(given_bytes))
             }
+            Cause::Conflict => {
+                write!(f, "conflict in the keyspace {:?} of {path}: {detail}", error.name())
+            }
             Cause::KeyspaceDropped => write!(f, "the keyspace {:?} of {path} was dropped", error.name()),
             Cause::WrongType { .. } if !error.name().is_empty() => {
                 write!(f, "the keyspace {:?} of {path} {detail}", error.name())

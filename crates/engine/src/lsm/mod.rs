@@ -21,12 +21,12 @@
 //! | `state` | what all rooms share: entries, memtables, versions and the manifest, tables, views, options |
 //! | `objects` | the folder of a store on an object store |
 //! | `core` | an open store: its state under one lock, its changes, its failures; the write-ahead log |
-//! | `write` | group commit, types that are stated with writes, ingestion |
+//! | `write` | group commit, validation of transactions, types that are stated with writes, ingestion |
 //! | `read` | from memtables and tables to visible entries and their values |
 //! | `compact` | flushes, the choice of compactions, their runs, collection of dead values |
 //! | `open` | recovery, replay of logs, store folders, operations on a store as a whole |
 //! | `images` | images of stores that another process has open; checkpoints |
-//! | `handles` | the public interface: stores, keyspaces, batches, ranges, snapshots, statistics |
+//! | `handles` | the public interface: stores, keyspaces, batches, transactions, ranges, snapshots, statistics |
 //! | `extend` | the hidden seam by which `ogive-research` adds learning policies |
 //!
 //! A room imports only rooms above it in this table. Methods of the core are in the files of the room that they belong
@@ -51,6 +51,8 @@ pub use handles::pinned_types::PinnedTypes;
 pub use handles::range::{DbRange, LazyRecord};
 pub use handles::snapshot::DbSnapshot;
 pub use handles::stats::{DbStats, KeyspaceStats, LevelStats};
+pub use handles::transaction::{DbTransaction, Isolation};
+pub use handles::transaction_range::DbTransactionRange;
 pub use images::closed_image::checkpoint_store;
 pub use objects::StoreVersion;
 pub use state::counters::Activity;

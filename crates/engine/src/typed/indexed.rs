@@ -85,6 +85,13 @@ impl DeclaredIndex {
     }
 }
 
+/// The change of one index with a record: the entry that it loses, and the one that it gets.
+pub(super) struct EntryChange<'a> {
+    pub(super) entries: &'a Keyspace,
+    pub(super) before: Option<Vec<u8>>,
+    pub(super) after: Option<Vec<u8>>,
+}
+
 /// A typed keyspace with secondary indexes: see [`TypedKeyspace::with_index`]. It is cheap to clone.
 ///
 /// Each write reads the old records, and commits the records and the entries of the indexes together if no other write
@@ -297,6 +304,34 @@ impl<K: TypedKey + TypedParts + ?Sized, V: TypedValue + ?Sized> IndexedKeyspace<
         IndexedBatch { keyspace: self, changes: BTreeMap::new(), refused: None }
     }
 
+    /// The records, whose writes bypass the indexes.
+    pub(super) fn records(&self) -> &TypedKeyspace<K, V> {
+        &self.records
+    }
+
+    /// The changes of the indexes when the value of a key becomes another one, or none.
+    pub(super) fn entry_changes(
+        &self,
+        key: &[u8],
+        old: Option<&[u8]>,
+        new: Option<&[u8]>,
+    ) -> Result<Vec<EntryChange<'_>>> {
+        let mut changes = Vec::new();
+        for index in &self.indexes {
+            let entry = |value: &[u8]| index.entry(key, value).transpose();
+            let before = match old.and_then(entry) {
+                // An entry that is too long is in no index: the record bypassed this one.
+                Some(Err(Error { cause: Cause::KeyLength { .. }, .. })) => None,
+                before => before.transpose()?,
+            };
+            let after = new.and_then(entry).transpose()?;
+            if before != after {
+                changes.push(EntryChange { entries: index.pinned.keyspace(), before, after });
+            }
+        }
+        Ok(changes)
+    }
+
     /// As [`TypedKeyspace::get`].
     ///
     /// # Errors
@@ -432,22 +467,12 @@ impl<K: TypedKey + TypedParts + ?Sized, V: TypedValue + ?Sized> IndexedBatch<'_,
     fn change(&self, batch: &mut Batch, key: &[u8], new: Option<&[u8]>) -> Result<Option<Slice>> {
         let records = self.keyspace.records.checked()?;
         let old = records.get(key)?;
-        for index in &self.keyspace.indexes {
-            let entry = |value: &[u8]| index.entry(key, value).transpose();
-            let before = match old.as_deref().and_then(entry) {
-                // An entry that is too long is in no index: the record bypassed this one.
-                Some(Err(Error { cause: Cause::KeyLength { .. }, .. })) => None,
-                before => before.transpose()?,
-            };
-            let after = new.and_then(entry).transpose()?;
-            if before == after {
-                continue;
-            }
+        for EntryChange { entries, before, after } in self.keyspace.entry_changes(key, old.as_deref(), new)? {
             if let Some(before) = before {
-                batch.remove(index.pinned.keyspace(), before);
+                batch.remove(entries, before);
             }
             if let Some(after) = after {
-                batch.insert(index.pinned.keyspace(), after, []);
+                batch.insert(entries, after, []);
             }
         }
         match new {

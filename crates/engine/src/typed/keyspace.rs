@@ -197,7 +197,9 @@ impl<K: TypedKey + ?Sized, V: TypedValue + ?Sized> TypedKeyspace<K, V> {
 }
 
 /// The bytes of keys.
-fn encoded<'k, K: TypedKey + ?Sized, Q: Borrow<K::Arg<'k>>>(keys: impl IntoIterator<Item = Q>) -> Result<Vec<Vec<u8>>> {
+pub(super) fn encoded<'k, K: TypedKey + ?Sized, Q: Borrow<K::Arg<'k>>>(
+    keys: impl IntoIterator<Item = Q>,
+) -> Result<Vec<Vec<u8>>> {
     keys.into_iter().map(|key| Ok(K::encode(key.borrow())?.as_ref().to_vec())).collect()
 }
 

@@ -5,6 +5,7 @@
 //! | a keyspace of a store | [`Keyspace::typed`](crate::Keyspace::typed), [`TypedKeyspace`] |
 //! | batches of it | [`Batch::typed_insert`](crate::Batch::typed_insert) |
 //! | snapshots of it | [`DbSnapshot::typed`](crate::DbSnapshot::typed), [`TypedSnapshot`] |
+//! | transactions of it | [`DbTransaction::typed`](crate::DbTransaction::typed), [`TypedTransaction`] |
 //! | a table | [`Table::typed`](crate::Table::typed), [`TypedTable`], [`TypedTableWriter`] |
 //! | several values a key | [`Db::multimap`](crate::Db::multimap), [`TypedMultimap`] |
 //! | secondary indexes | [`TypedKeyspace::with_index`], [`IndexedKeyspace`], [`SecondaryIndex`] |
@@ -30,6 +31,7 @@ mod scalars;
 mod table;
 #[cfg(test)]
 mod tests;
+mod transaction;
 
 pub(crate) use data::take_fixed;
 pub use data::{TypedData, TypedKey, TypedValue};
@@ -41,6 +43,7 @@ pub use parts::{Desc, TypedPrefix};
 #[cfg(feature = "postcard")]
 pub use postcard::Postcard;
 pub use table::{TypedTable, TypedTableWriter};
+pub use transaction::TypedTransaction;
 
 // Seams for the other crates of this repository: hidden, and free to change with any version.
 #[doc(hidden)]
@@ -49,4 +52,5 @@ pub use {
     multimap::TypedPart,
     parts::{TypedComponent, TypedParts},
     row::{RowField, TypedRow},
+    transaction::TypedInteger,
 };

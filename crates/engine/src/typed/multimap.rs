@@ -96,7 +96,7 @@ impl<K: TypedParts + ?Sized, V: TypedParts + ?Sized> TypedMultimap<K, V> {
         &self.pinned
     }
 
-    fn checked(&self) -> Result<&Keyspace> {
+    pub(super) fn checked(&self) -> Result<&Keyspace> {
         self.pinned.check()?;
         Ok(self.pinned.keyspace())
     }
@@ -141,7 +141,7 @@ impl<K: TypedParts + ?Sized, V: TypedParts + ?Sized> TypedMultimap<K, V> {
     /// The values of a key in ascending order, from either end.
     #[must_use]
     pub fn get<'k>(&self, key: impl Borrow<K::PartArg<'k>>) -> MultimapValues<K, V> {
-        MultimapValues(self.range_of((Bound::Included(key.borrow()), Bound::Included(key.borrow())), None))
+        MultimapValues::new(self.range_of((Bound::Included(key.borrow()), Bound::Included(key.borrow())), None))
     }
 
     /// The entries whose keys are in a range, from either end.
@@ -165,7 +165,7 @@ impl<K: TypedParts + ?Sized, V: TypedParts + ?Sized> TypedMultimap<K, V> {
             Some(snapshot) => self.pinned.adapt_range(snapshot.range(self.untyped(), bounds)),
             None => self.pinned.adapt_range(self.untyped().range(bounds)),
         };
-        MultimapRange { entries: Some(Self::bounds(&range).map(entries)), data: PhantomData }
+        MultimapRange::new(Self::bounds(&range).map(entries))
     }
 
     pub(super) fn entry(key: &K::PartArg<'_>, value: &V::PartArg<'_>) -> Result<Vec<u8>> {
@@ -176,7 +176,7 @@ impl<K: TypedParts + ?Sized, V: TypedParts + ?Sized> TypedMultimap<K, V> {
     }
 
     /// The entries whose keys are within bounds. No key is the beginning of another one.
-    fn bounds(range: &(Bound<&K::PartArg<'_>>, Bound<&K::PartArg<'_>>)) -> Result<ByteBounds> {
+    pub(super) fn bounds(range: &(Bound<&K::PartArg<'_>>, Bound<&K::PartArg<'_>>)) -> Result<ByteBounds> {
         let bytes = |key: &K::PartArg<'_>| {
             let mut bytes = Vec::new();
             K::append(key, &mut bytes).map(|()| bytes)
@@ -241,16 +241,20 @@ impl Batch {
 }
 
 /// The entries of a range of a multimap: keys and values, in ascending order of both.
-pub struct MultimapRange<K: ?Sized, V: ?Sized> {
+pub struct MultimapRange<K: ?Sized, V: ?Sized, R = DbRange> {
     /// `None` after the error of a bound.
-    entries: Option<Result<DbRange>>,
+    entries: Option<Result<R>>,
     data: PhantomData<fn(&K, &V)>,
 }
 
-impl<K: TypedParts + ?Sized, V: TypedParts + ?Sized> MultimapRange<K, V> {
+impl<K: TypedParts + ?Sized, V: TypedParts + ?Sized, R> MultimapRange<K, V, R> {
+    pub(super) fn new(entries: Result<R>) -> Self {
+        Self { entries: Some(entries), data: PhantomData }
+    }
+
     fn step(
         &mut self,
-        next: impl FnOnce(&mut DbRange) -> Option<Result<(Slice, Slice)>>,
+        next: impl FnOnce(&mut R) -> Option<Result<(Slice, Slice)>>,
     ) -> Option<Result<(TypedPart<K>, TypedPart<V>)>> {
         let entries = match self.entries.as_mut()? {
             Ok(entries) => entries,
@@ -265,21 +269,27 @@ impl<K: TypedParts + ?Sized, V: TypedParts + ?Sized> MultimapRange<K, V> {
     }
 }
 
-impl<K: TypedParts + ?Sized, V: TypedParts + ?Sized> Iterator for MultimapRange<K, V> {
+impl<K: TypedParts + ?Sized, V: TypedParts + ?Sized, R> Iterator for MultimapRange<K, V, R>
+where
+    R: Iterator<Item = Result<(Slice, Slice)>>,
+{
     type Item = Result<(TypedPart<K>, TypedPart<V>)>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        self.step(DbRange::next)
+        self.step(R::next)
     }
 }
 
-impl<K: TypedParts + ?Sized, V: TypedParts + ?Sized> DoubleEndedIterator for MultimapRange<K, V> {
+impl<K: TypedParts + ?Sized, V: TypedParts + ?Sized, R> DoubleEndedIterator for MultimapRange<K, V, R>
+where
+    R: DoubleEndedIterator<Item = Result<(Slice, Slice)>>,
+{
     fn next_back(&mut self) -> Option<Self::Item> {
-        self.step(DbRange::next_back)
+        self.step(R::next_back)
     }
 }
 
-impl<K: ?Sized, V: ?Sized> fmt::Debug for MultimapRange<K, V> {
+impl<K: ?Sized, V: ?Sized, R: fmt::Debug> fmt::Debug for MultimapRange<K, V, R> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("MultimapRange").field(&self.entries).finish()
     }
@@ -287,9 +297,18 @@ impl<K: ?Sized, V: ?Sized> fmt::Debug for MultimapRange<K, V> {
 
 /// The values of a key of a multimap, in ascending order, from either end.
 #[derive(Debug)]
-pub struct MultimapValues<K: ?Sized, V: ?Sized>(MultimapRange<K, V>);
+pub struct MultimapValues<K: ?Sized, V: ?Sized, R = DbRange>(MultimapRange<K, V, R>);
 
-impl<K: TypedParts + ?Sized, V: TypedParts + ?Sized> Iterator for MultimapValues<K, V> {
+impl<K: ?Sized, V: ?Sized, R> MultimapValues<K, V, R> {
+    pub(super) fn new(entries: MultimapRange<K, V, R>) -> Self {
+        Self(entries)
+    }
+}
+
+impl<K: TypedParts + ?Sized, V: TypedParts + ?Sized, R> Iterator for MultimapValues<K, V, R>
+where
+    R: Iterator<Item = Result<(Slice, Slice)>>,
+{
     type Item = Result<TypedPart<V>>;
 
     fn next(&mut self) -> Option<Self::Item> {
@@ -297,7 +316,10 @@ impl<K: TypedParts + ?Sized, V: TypedParts + ?Sized> Iterator for MultimapValues
     }
 }
 
-impl<K: TypedParts + ?Sized, V: TypedParts + ?Sized> DoubleEndedIterator for MultimapValues<K, V> {
+impl<K: TypedParts + ?Sized, V: TypedParts + ?Sized, R> DoubleEndedIterator for MultimapValues<K, V, R>
+where
+    R: DoubleEndedIterator<Item = Result<(Slice, Slice)>>,
+{
     fn next_back(&mut self) -> Option<Self::Item> {
         self.0.next_back().map(|entry| entry.map(|(_, value)| value))
     }

@@ -28,6 +28,9 @@ pub(in crate::lsm) struct Writes {
     pub(in crate::lsm) in_flight: GroupsInFlight,
     hidden_limit_bytes: AtomicU64,
     is_switch_requested: AtomicBool,
+    /// The parts of the validation of transactions that are made.
+    #[cfg(test)]
+    pub(in crate::lsm) checks: Mutex<crate::lsm::state::transactions::newer::ConflictChecks>,
 }
 
 impl Writes {
@@ -39,6 +42,8 @@ impl Writes {
             in_flight: GroupsInFlight::default(),
             hidden_limit_bytes: AtomicU64::new(HIDDEN_BYTES_MIN),
             is_switch_requested: AtomicBool::new(false),
+            #[cfg(test)]
+            checks: Mutex::default(),
         }
     }
 

@@ -4,9 +4,10 @@ use super::db::Db;
 use super::keyspace::Keyspace;
 use super::pinned_types::PinnedTypes;
 use crate::durability::Durability;
-use crate::error::{Error, Result};
+use crate::error::{Cause, Error, Result};
 use crate::lsm::state::entry::{Action, ValueKind};
-use crate::lsm::state::operations::Operations;
+use crate::lsm::state::operations::{Operations, ReadCondition};
+use crate::lsm::state::transactions::read_set::ReadSet;
 use std::ops::RangeBounds;
 
 /// A write batch: operations on any keyspaces of one store that are applied atomically. Of two operations on the same
@@ -31,11 +32,20 @@ pub struct Batch {
     durability: Option<Durability>,
     /// The types of typed keyspaces that it changes.
     pinned: Vec<PinnedTypes>,
+    expected: Vec<ExpectedValue>,
+}
+
+/// The value that a key must have for a batch to be committed, or none.
+#[derive(Debug)]
+struct ExpectedValue {
+    keyspace: Keyspace,
+    key: Vec<u8>,
+    value: Option<Vec<u8>>,
 }
 
 impl Batch {
     pub(in crate::lsm) fn new(db: Db) -> Self {
-        Self { db, operations: Operations::default(), durability: None, pinned: Vec::new() }
+        Self { db, operations: Operations::default(), durability: None, pinned: Vec::new(), expected: Vec::new() }
     }
 
     /// Whether a keyspace belongs to the same store; if not, the commit will fail.
@@ -101,6 +111,31 @@ impl Batch {
         self
     }
 
+    /// Lets [`Self::commit`] fail with [`Cause::Conflict`] unless the key has this value then, or is absent if that is
+    /// `None`.
+    ///
+    /// ```
+    /// # let storage = std::sync::Arc::new(ogive::io::MemoryStorage::new());
+    /// # let db = ogive::Db::open(storage, &ogive::DbOptions::default())?;
+    /// db.insert("version", "7")?;
+    /// let upgrade = || {
+    ///     let mut batch = db.batch();
+    ///     batch.expect(&db, "version", Some(b"7")).insert(&db, "version", "8").insert(&db, "name", "new");
+    ///     batch.commit()
+    /// };
+    /// upgrade()?;
+    /// assert_eq!(upgrade().unwrap_err().cause, ogive::Cause::Conflict);
+    /// # Ok::<(), ogive::Error>(())
+    /// ```
+    pub fn expect(&mut self, keyspace: impl AsRef<Keyspace>, key: impl AsRef<[u8]>, value: Option<&[u8]>) -> &mut Self {
+        let keyspace = keyspace.as_ref();
+        if self.takes(keyspace) {
+            let (key, value) = (key.as_ref().to_vec(), value.map(<[u8]>::to_vec));
+            self.expected.push(ExpectedValue { keyspace: keyspace.clone(), key, value });
+        }
+        self
+    }
+
     /// Sets the durability of this batch, overriding [`DbOptions::durability`](crate::lsm::DbOptions::durability).
     pub fn durability(&mut self, durability: Durability) -> &mut Self {
         self.durability = Some(durability);
@@ -136,11 +171,35 @@ impl Batch {
     ///
     /// # Errors
     /// `Cause::KeyLength` and `Cause::ValueTooLarge` for keys and values that are too long;
-    /// `Cause::KeyspaceDropped`; `Cause::ReadOnly`; errors of the storage. After an error nothing has changed,
-    /// with one exception: after an error of the storage, the whole batch may be found when the store is opened again.
+    /// `Cause::KeyspaceDropped`; `Cause::ReadOnly`; `Cause::Conflict` if a key has another value than
+    /// [expected](Self::expect); errors of the storage. After an error nothing has changed, with one exception: after
+    /// an error of the storage, the whole batch may be found when the store is opened again.
     pub fn commit(mut self) -> Result<()> {
         self.operations.take_error()?;
         self.pinned.iter().try_for_each(PinnedTypes::check)?;
+        if !self.expected.is_empty() {
+            return self.commit_expecting();
+        }
         self.db.core().commit(self.operations, self.durability)
+    }
+
+    /// Commits as a transaction that has read the expected values; again if one of them was written meanwhile.
+    fn commit_expecting(&self) -> Result<()> {
+        let core = self.db.core();
+        loop {
+            let (snapshot, mut reads) = (self.db.snapshot(), ReadSet::new(core.options.transaction_limit_bytes()));
+            for ExpectedValue { keyspace, key, value } in &self.expected {
+                reads.add_point(keyspace.tree(), key);
+                if snapshot.get(keyspace, key)?.as_deref() != value.as_deref() {
+                    return Err(Error::other_value(core.path(), keyspace.name(), key));
+                }
+            }
+            let mut operations = self.operations.again();
+            operations.set_condition(ReadCondition { reads, after: snapshot.sequence() });
+            match core.commit(operations, self.durability) {
+                Err(Error { cause: Cause::Conflict, .. }) => {}
+                outcome => return outcome,
+            }
+        }
     }
 }

@@ -1,4 +1,5 @@
-//! The handles of the public interface: stores, keyspaces and their types, batches, ranges, snapshots, statistics.
+//! The handles of the public interface: stores, keyspaces and their types, batches, transactions, ranges, snapshots,
+//! statistics.
 
 pub(super) mod batch;
 mod checkpoint;
@@ -8,6 +9,7 @@ pub(super) mod keyspace;
 #[cfg(test)]
 mod keyspace_tests;
 mod open;
+mod own_writes;
 pub(super) mod pinned_types;
 pub(super) mod range;
 #[cfg(test)]
@@ -17,3 +19,7 @@ pub(super) mod stats;
 pub(super) mod table_stats;
 #[cfg(test)]
 mod thread_tests;
+pub(super) mod transaction;
+pub(super) mod transaction_range;
+#[cfg(test)]
+mod transaction_tests;

@@ -4,6 +4,7 @@
 //! * what holds them: `memtable`, `memtable_set`, `table_file`, `level`, `value_files`
 //! * durable state: `version`, `file_numbers`, `log_header`, `obsolete_file`
 //! * keyspaces: `keyspace_tree`, `view`, `written_keyspace`, `live_snapshots`
+//! * `transactions`: what they have read, and what is newer
 //! * work: `compaction_job`, `skipped` entries, `learner`, `learning`, `lookup_times`, `counters`
 //! * `options`
 
@@ -28,6 +29,7 @@ pub(super) mod skipped;
 pub(crate) mod tables;
 #[cfg(test)]
 pub(super) mod test_model;
+pub(super) mod transactions;
 pub(crate) mod value_forms;
 pub(crate) mod version;
 pub(super) mod view;

@@ -1,7 +1,8 @@
 //! The operations of a batch, encoded.
 
-use super::entry::{Action, GROUP_HEAD_BYTES, ValueKind, encode_operation_of};
+use super::entry::{Action, GROUP_HEAD_BYTES, Sequence, ValueKind, encode_operation_of};
 use super::keyspace_tree::KeyspaceTree;
+use super::transactions::read_set::ReadSet;
 use super::value_forms::mark_of;
 use super::written_keyspace::{WrittenKeyspace, wrong};
 use crate::block::stream::VALUE_BYTES_MAX;
@@ -34,12 +35,46 @@ struct Exceptions {
     /// The error of the first operation that was refused, and how many were.
     error: Option<Error>,
     refused: u64,
+    condition: Option<ReadCondition>,
+}
+
+/// The condition of a transaction: no other write has met what it has read.
+#[derive(Debug)]
+pub(in crate::lsm) struct ReadCondition {
+    pub(in crate::lsm) reads: ReadSet,
+    /// The newest operation that it has seen, or that was found to be no conflict.
+    pub(in crate::lsm) after: Sequence,
 }
 
 impl Operations {
     /// The handles that state types with the operations, one for each keyspace.
     pub(in crate::lsm) fn stating(&self) -> &[WrittenKeyspace] {
         self.exceptions.as_ref().map_or(&[], |exceptions| &exceptions.stating)
+    }
+
+    /// The condition under which the operations are committed, if there is one.
+    pub(in crate::lsm) fn condition(&self) -> Option<&ReadCondition> {
+        self.exceptions.as_ref()?.condition.as_ref()
+    }
+
+    /// As [`Self::condition`], to be changed.
+    pub(in crate::lsm) fn condition_mut(&mut self) -> Option<&mut ReadCondition> {
+        self.exceptions.as_mut()?.condition.as_mut()
+    }
+
+    /// Sets the condition under which the operations are committed, unless nothing was read.
+    pub(in crate::lsm) fn set_condition(&mut self, condition: ReadCondition) {
+        if !condition.reads.is_empty() {
+            self.exceptions.get_or_insert_default().condition = Some(condition);
+        }
+    }
+
+    /// The same operations without their condition and errors, to try again.
+    pub(in crate::lsm) fn again(&self) -> Self {
+        let stating = self.stating().to_vec();
+        let exceptions = (!stating.is_empty()).then(|| Box::new(Exceptions { stating, ..Exceptions::default() }));
+        let (bytes, keyspaces) = (self.bytes.clone(), self.keyspaces.clone());
+        Self { bytes, keyspaces, exceptions, ..*self }
     }
 
     /// Number of operations that were refused.
@@ -159,7 +194,7 @@ pub(in crate::lsm) fn check_key(keyspace: &WrittenKeyspace, key: &[u8]) -> Resul
 }
 
 /// A key range as its first key, and the first key behind it if the range has an end.
-fn half_open<K: AsRef<[u8]>>(range: &impl RangeBounds<K>) -> (Vec<u8>, Option<Vec<u8>>) {
+pub(in crate::lsm) fn half_open<K: AsRef<[u8]>>(range: &impl RangeBounds<K>) -> (Vec<u8>, Option<Vec<u8>>) {
     let behind = |key: &[u8]| [key, &[0]].concat();
     let start = match range.start_bound() {
         Bound::Unbounded => Vec::new(),

@@ -10,11 +10,15 @@ pub struct DbWriteOptions {
     pub memtable_bytes: u64,
     /// With [`Durability::Grouped`](crate::Durability::Grouped), a power loss loses at most this many bytes of log.
     pub group_bytes: u64,
+    /// Memory of what a [transaction](crate::lsm::DbTransaction) has read, and of what it has written, in bytes each;
+    /// with `None`, a sixteenth of the memory of the store. Beyond it, keys that were read become ranges of keys, which
+    /// conflict with more writes, and a further write of the transaction is an error.
+    pub transaction_bytes: Option<u64>,
 }
 
 impl Default for DbWriteOptions {
     fn default() -> Self {
-        Self { memtable_bytes: 64 << 20, group_bytes: 1 << 20 }
+        Self { memtable_bytes: 64 << 20, group_bytes: 1 << 20, transaction_bytes: None }
     }
 }
 
@@ -22,7 +26,9 @@ setters! {
     DbWriteOptions {
         memtable_bytes: u64,
         group_bytes: u64,
-    } optional {}
+    } optional {
+        transaction_bytes: u64,
+    }
 }
 
 /// Options of a store about its levels and their tables, as

@@ -139,6 +139,10 @@ const ROOT_BYTES_MIN: u64 = 16 << 10;
 /// The memory stated for scans of whole stores, in bytes. They hold one table at a time, and no memtable of this size.
 const SCAN_MEMORY_BYTES: u64 = 1 << 40;
 
+/// What a transaction has read takes at most 1/16 of the memory, unless the options say otherwise, and what it has
+/// written as much.
+const TRANSACTION_MEMORY_DIVISOR: u64 = 16;
+
 /// A flush or a part of a compaction takes 1/16 of the memory.
 const JOB_MEMORY_DIVISOR: u64 = 16;
 /// Bounds of a job's memory, in bytes: less makes separators longer, and more has no use.
@@ -199,6 +203,11 @@ impl DbOptions {
     /// Approximate memory of a flush, or of a part of a compaction, in bytes.
     pub(crate) fn job_bytes(&self) -> u64 {
         (self.memory_bytes / JOB_MEMORY_DIVISOR).clamp(*JOB_BYTES_RANGE.start(), *JOB_BYTES_RANGE.end())
+    }
+
+    /// Memory of what a transaction has read, and of what it has written, in bytes each.
+    pub(in crate::lsm) fn transaction_limit_bytes(&self) -> u64 {
+        self.writes.transaction_bytes.unwrap_or(self.memory_bytes / TRANSACTION_MEMORY_DIVISOR)
     }
 
     /// Batches join a group up to this size, in bytes: one efficient write call, without long waits.

@@ -10,6 +10,7 @@
 //!
 //! A batch that meets no other write and is not synced is a group of its own, without the queue.
 
+use super::validate::GroupSoFar;
 use crate::block::cache::Reservation;
 use crate::durability::Durability;
 use crate::error::{Cause, Error, Result, StoreFailure};
@@ -25,7 +26,6 @@ use crate::lsm::core::writer::{WriteGroup, WriterState};
 use crate::lsm::state::entry::{Action, GROUP_HEAD_BYTES, KeyspaceId, SEQUENCE_MAX, Sequence, ValueKind};
 use crate::lsm::state::entry::{decode_group, decode_group_into, encode_operation};
 use crate::lsm::state::file_numbers::FileNumberSource;
-use crate::lsm::state::keyspace_tree::KeyspaceTree;
 use crate::lsm::state::memtable_set::{BackingLog, MemtableSet};
 use crate::lsm::state::operations::Operations;
 use crate::lsm::state::tables::value_files::{VALUE_FILE_BYTES, ValueHandle};
@@ -62,10 +62,11 @@ struct LedGroup {
 
 impl Core {
     /// Commits a batch; returns once it has the requested durability.
-    pub(in crate::lsm) fn commit(&self, operations: Operations, durability: Option<Durability>) -> Result<()> {
+    pub(in crate::lsm) fn commit(&self, mut operations: Operations, durability: Option<Durability>) -> Result<()> {
         if operations.count == 0 {
             return Ok(());
         }
+        self.validate_early(&mut operations)?;
         if !operations.stating().is_empty() {
             return self.commit_if(|| Ok(true), operations, durability).map(drop);
         }
@@ -92,9 +93,7 @@ impl Core {
 
     /// Writes a batch as a group of its own.
     fn write_alone(&self, writer: &mut WriterState, operations: Operations, durability: Durability) -> Result<()> {
-        if let Some(tree) = dropped_keyspace(&operations) {
-            return Err(self.gone(tree));
-        }
+        self.admit(&operations, &mut GroupSoFar::default())?;
         self.make_room(writer)?;
         self.write_group(writer, &mut [operations], durability)
     }
@@ -204,9 +203,7 @@ impl Core {
             if !condition()? {
                 return Ok(false);
             }
-            if let Some(tree) = dropped_keyspace(&operations) {
-                return Err(self.gone(tree));
-            }
+            self.admit(&operations, &mut GroupSoFar::default())?;
             if operations.count > 0 {
                 self.write_group(&mut writer, &mut [operations], durability.unwrap_or(self.options.durability))?;
             }
@@ -223,10 +220,7 @@ impl Core {
             Durability::Buffered => 2,
         });
         let durability = durability?;
-        let alive = requests.iter().filter(|request| self.admit(writer, request)).cloned();
-        let alive: Vec<Arc<WriteRequest>> = alive.collect();
-        let mut batches: Vec<Operations> =
-            alive.iter().map(|request| std::mem::take(&mut request.work.lock().operations)).collect();
+        let (alive, mut batches) = self.admit_requests(requests);
         let is_put_later = self.files.objects.is_some() && durability == Durability::Synced;
         let outcome = self.make_room(writer).and_then(|()| match is_put_later {
             true => self.begin_write(writer, &mut batches),
@@ -260,12 +254,20 @@ impl Core {
         }
     }
 
-    /// Whether all keyspaces of a batch exist; if not, the batch fails.
-    fn admit(&self, _: &WriterState, request: &WriteRequest) -> bool {
-        let mut work = request.work.lock();
-        let Some(gone) = dropped_keyspace(&work.operations).map(|tree| self.gone(tree)) else { return true };
-        work.outcome = Some(Err(gone));
-        false
+    /// The requests of a group that may be written, with their batches; the others fail.
+    fn admit_requests(&self, requests: &[Arc<WriteRequest>]) -> (Vec<Arc<WriteRequest>>, Vec<Operations>) {
+        let (mut alive, mut group) = (Vec::with_capacity(requests.len()), GroupSoFar::default());
+        for request in requests {
+            let mut work = request.work.lock();
+            match self.admit(&work.operations, &mut group) {
+                Ok(()) => {
+                    group.batches.push(std::mem::take(&mut work.operations));
+                    alive.push(Arc::clone(request));
+                }
+                Err(error) => work.outcome = Some(Err(error)),
+            }
+        }
+        (alive, group.batches)
     }
 
     fn write_group(&self, writer: &mut WriterState, batches: &mut [Operations], durability: Durability) -> Result<()> {
@@ -611,11 +613,6 @@ impl Core {
         writer.log = Some(log);
         Ok(())
     }
-}
-
-/// The first keyspace of a batch that was dropped. None can be dropped while the caller holds the writer's lock.
-fn dropped_keyspace(operations: &Operations) -> Option<&Arc<KeyspaceTree>> {
-    operations.keyspaces.iter().find(|tree| tree.is_dropped())
 }
 
 pub(in crate::lsm) fn encoded(pointer: &ValueFilePointer) -> Vec<u8> {

@@ -1,4 +1,4 @@
-//! The write path: group commit, types that are stated with writes, alterations, ingestion.
+//! The write path: group commit, validation of transactions, types that are stated with writes, alterations, ingestion.
 
 pub(super) mod altering;
 pub(super) mod commit;
@@ -6,3 +6,4 @@ pub(super) mod commit_stream;
 pub(super) mod in_flight;
 pub(super) mod ingest;
 pub(super) mod stating;
+pub(super) mod validate;

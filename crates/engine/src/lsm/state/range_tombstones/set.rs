@@ -129,6 +129,15 @@ impl RangeTombstones {
         self.runs.iter().map(|run| run.covering(key, at)).fold(newest, Sequence::max)
     }
 
+    /// A key of the range `start..end`, or of `start..`, that a tombstone newer than `after` covers, if there is one.
+    pub(crate) fn newer_within(&self, start: &[u8], end: Option<&[u8]>, after: Sequence) -> Option<Vec<u8>> {
+        let is_met = |tombstone: &&Arc<RangeTombstone>| {
+            !is_ended(&tombstone.end, start) && end.is_none_or(|end| *tombstone.start < *end)
+        };
+        let newer = self.shared().filter(|tombstone| tombstone.sequence > after).find(is_met)?;
+        Some(start.max(&newer.start).to_vec())
+    }
+
     /// The parts of the tombstones between `from` and `to`, exclusively.
     pub(crate) fn clip(&self, from: Option<&[u8]>, to: Option<&[u8]>) -> Self {
         if to.is_some_and(<[u8]>::is_empty) {

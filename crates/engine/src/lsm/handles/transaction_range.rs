@@ -1,0 +1,143 @@
+//! Ranges of a transaction: the records of its snapshot with its own writes, from either end.
+//!
+//! What a range has passed is added to what its transaction has read, step by step: from its start to the last record
+//! that was taken from there, and from its end likewise; all of it, once there is no further record.
+
+use super::own_writes::OwnRecord;
+use super::range::DbRange;
+use super::transaction::SharedTransaction;
+use crate::block::Slice;
+use crate::error::Result;
+use crate::lsm::state::keyspace_tree::KeyspaceTree;
+use crate::lsm::state::transactions::newer::ConflictCheck;
+use std::cmp::Ordering;
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+/// The records of a key range as a transaction sees them, in key order, from either end: see
+/// [`DbTransaction::range`](crate::lsm::DbTransaction::range). After an error it ends.
+#[derive(Debug)]
+pub struct DbTransactionRange {
+    stored: DbRange,
+    /// The next record of the snapshot at each end, once it was read.
+    next: [Option<(Slice, Slice)>; 2],
+    /// The own writes that were not passed, in key order.
+    own: VecDeque<OwnRecord>,
+    passed: PassedKeys,
+    is_done: bool,
+}
+
+/// What the ends of a range have passed.
+#[derive(Debug)]
+pub(super) struct PassedKeys {
+    transaction: Arc<SharedTransaction>,
+    tree: Arc<KeyspaceTree>,
+    /// The first key of the range, and the first one behind what was not passed yet, if there is one.
+    start: Vec<u8>,
+    end: Option<Vec<u8>>,
+}
+
+impl PassedKeys {
+    pub(super) fn new(
+        transaction: &Arc<SharedTransaction>,
+        tree: &Arc<KeyspaceTree>,
+        (start, end): (Vec<u8>, Option<Vec<u8>>),
+    ) -> Self {
+        Self { transaction: Arc::clone(transaction), tree: Arc::clone(tree), start, end }
+    }
+
+    /// Adds what one end passes by moving to a key; the whole rest, if there is no further one.
+    fn pass(&mut self, forward: bool, key: Option<&[u8]>) {
+        let checks = self.transaction.checks();
+        match (key, forward) {
+            (Some(key), true) => {
+                let behind = [key, &[0]].concat();
+                self.transaction.add_range(&self.tree, &self.start, Some(&behind));
+            }
+            (Some(key), false) => {
+                self.transaction.add_range(&self.tree, key, self.end.as_deref());
+                self.end = Some(key.to_vec());
+            }
+            (None, _) if checks.has(ConflictCheck::EmptyIntervals) => {
+                self.transaction.add_range(&self.tree, &self.start, self.end.as_deref());
+            }
+            (None, _) => {}
+        }
+    }
+}
+
+impl DbTransactionRange {
+    pub(super) fn new(stored: DbRange, own: VecDeque<OwnRecord>, passed: PassedKeys) -> Self {
+        Self { stored, next: [None, None], own, passed, is_done: false }
+    }
+
+    /// The next record of one end.
+    fn step(&mut self, forward: bool) -> Result<Option<(Slice, Slice)>> {
+        loop {
+            self.read_next(forward)?;
+            let next = &mut self.next[usize::from(!forward)];
+            let own = if forward { self.own.front() } else { self.own.back() };
+            let order = match (own, &next) {
+                (None, None) => {
+                    self.passed.pass(forward, None);
+                    return Ok(None);
+                }
+                (Some(_), None) => Ordering::Less,
+                (None, Some(_)) => Ordering::Greater,
+                (Some((own, _)), Some((stored, _))) if forward => own.as_ref().cmp(stored.as_ref()),
+                (Some((own, _)), Some((stored, _))) => stored.as_ref().cmp(own.as_ref()),
+            };
+            let stored = if order.is_ge() { next.take() } else { None };
+            let own = match (order.is_le(), forward) {
+                (false, _) => None,
+                (true, true) => self.own.pop_front(),
+                (true, false) => self.own.pop_back(),
+            };
+            // An own write hides the record of the snapshot.
+            let record = match own {
+                Some((key, value)) => value.map(|value| (key, value)),
+                None => stored,
+            };
+            if let Some(record) = record {
+                self.passed.pass(forward, Some(&record.0));
+                return Ok(Some(record));
+            }
+        }
+    }
+
+    /// Reads the next record of the snapshot at one end, if it was not read: at last the one that the other end has.
+    fn read_next(&mut self, forward: bool) -> Result<()> {
+        let [front, back] = &mut self.next;
+        let (here, there) = if forward { (front, back) } else { (back, front) };
+        if here.is_none() {
+            *here = if forward { self.stored.next() } else { self.stored.next_back() }.transpose()?;
+        }
+        if here.is_none() {
+            *here = there.take();
+        }
+        Ok(())
+    }
+
+    fn guarded_step(&mut self, forward: bool) -> Option<Result<(Slice, Slice)>> {
+        if self.is_done {
+            return None;
+        }
+        let step = self.step(forward);
+        self.is_done = !matches!(step, Ok(Some(_)));
+        step.transpose()
+    }
+}
+
+impl Iterator for DbTransactionRange {
+    type Item = Result<(Slice, Slice)>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.guarded_step(true)
+    }
+}
+
+impl DoubleEndedIterator for DbTransactionRange {
+    fn next_back(&mut self) -> Option<Self::Item> {
+        self.guarded_step(false)
+    }
+}
