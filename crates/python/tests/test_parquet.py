@@ -65,10 +65,9 @@ def test_rows_up_to_a_limit_are_read_at_once_from_files_in_no_order(tmp_path: Pa
     random.Random(1).shuffle(ids)
     write(tmp_path / "d.parquet", ids)
     index = ogive.index_parquet(tmp_path / "d.parquet", key="user_id", to=tmp_path / "d.idx")
-    limited, all_rows = index.scan(700, limit=100).batches(), index.scan(700).batches()
+    limited = index.scan(700, limit=100).batches()
     assert [row["user_id"] for row in next(limited)] == list(range(700, 800))
     assert next(limited, None) is None
-    assert len(next(all_rows)) < 100, "it is not known how far a scan without a limit is followed"
 
 
 def test_explanations_and_verification(index: ogive.ParquetIndex, tmp_path: Path) -> None:

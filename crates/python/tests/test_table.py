@@ -299,8 +299,8 @@ def test_csv_files_are_read_as_the_command_reads_them(tmp_path: Path) -> None:
         "text": ["007", "8"],
         "text?": ["", '""'],
         "decimal": ["0.12345678901234567890", "1"],
-        "bool": ["true", "false"],
-        "Bool": ["True", "False"],
+        "bool": ["True", "FALSE"],
+        "words": ["yes", "no"],
         "date": ["2026-02-28", "0001-01-01"],
         "timestamp(ms)": ["2026-02-28T12:00:00.5", "2026-02-28 12:00:00"],
         "timestamp(s)": ["2026-02-28T12:00:00Z", "2026-02-28T12:00:00+01:00"],
@@ -318,7 +318,8 @@ def test_csv_files_are_read_as_the_command_reads_them(tmp_path: Path) -> None:
     first, second = table[0], table[1]
     assert (first["c0"], second["c0"], first["c2"], second["c2"]) == (7, 2**64 - 1, Decimal("0.1"), None)
     assert (first["c3"], first["c4"], second["c4"], first["c5"]) == ("007", None, "", "0.12345678901234567890")
-    assert (first["c7"], first["c14"], second["c14"]) == ("True", 'a,"b"', "line\nline")
+    assert (first["c6"], second["c6"], first["c7"]) == (True, False, "yes")
+    assert (first["c14"], second["c14"]) == ('a,"b"', "line\nline")
     assert second["c10"].hour == 11 and second["c8"].year == 1
     # A key of one column has no nulls, so that an empty one is text, as in the command.
     file.write_text("k,v\n1,-0.0\n,2\n")
