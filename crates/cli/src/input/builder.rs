@@ -77,6 +77,7 @@ impl RecordBuilder {
     ///
     /// # Errors
     /// [`InputError::WrongType`] for a field that is not of its type.
+    #[cfg(any(feature = "parquet", test))]
     pub(crate) fn fill<'a>(
         &mut self,
         line: Option<u64>,

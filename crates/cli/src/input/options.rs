@@ -22,13 +22,11 @@ use crate::reading::standard_input::{STANDARD_INPUT, shown};
 use crate::urls::{is_url, path_argument};
 use crate::values::size::ByteSize;
 use clap::builder::{OsStringValueParser, TypedValueParser};
-#[cfg(feature = "parquet")]
 use clap::{Args, FromArgMatches};
 use ogive::io::ScratchFolder;
 use ogive::table::{Table, TableOptions};
 use ogive::{Cause, Error, FileFormat, KeyType};
 use ogive_text::{FieldForm, Quote, Separated, parse_quote};
-#[cfg(feature = "parquet")]
 use std::ffi::OsStr;
 use std::ffi::OsString;
 use std::fs::File;
