@@ -100,7 +100,7 @@ const HTML: ForeignFormat = (
 );
 
 /// Formats of text by their first bytes.
-const TEXT_MAGICS: [(&[u8], ForeignFormat); 16] = [
+const TEXT_MAGICS: [(&[u8], ForeignFormat); 17] = [
     (b"<?xml", XML),
     (b"<!DOCTYPE", HTML),
     (b"<!doctype", HTML),
@@ -117,6 +117,7 @@ const TEXT_MAGICS: [(&[u8], ForeignFormat); 16] = [
     (b"CREATE TABLE ", SQL_DUMP),
     (b"DROP TABLE ", SQL_DUMP),
     (b"BEGIN TRANSACTION;", SQL_DUMP),
+    (b"SET NAMES ", SQL_DUMP),
 ];
 
 /// Other formats by their first bytes. Those of some are letters, with which text may begin as well.

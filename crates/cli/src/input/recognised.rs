@@ -1,5 +1,7 @@
 //! The format of an input, its compression and the delimiter of its fields: as given, by its content, or by its name.
 
+#[cfg(feature = "parquet")]
+use super::content::may_be_row;
 use super::content::{
     Content, ForeignFormat, HEAD_BYTES, HIVE_DELIMITER, delimiter_of_header, has_decimal_commas, has_in_header,
 };
@@ -49,7 +51,7 @@ pub(crate) struct Recognised {
     /// Whether its first bytes are text.
     #[cfg(feature = "parquet")]
     pub(super) is_text: bool,
-    /// Whether its first line may be a row of several fields.
+    /// Whether it is text in a folder, and its first line may be a row of several fields.
     #[cfg(feature = "parquet")]
     pub(super) may_be_row: bool,
     /// Whether it may be separated values or lines of text.
@@ -83,7 +85,9 @@ impl Recognised {
     pub(super) fn of_part(path: &Path, given: Option<Format>) -> (Self, Option<Self>) {
         let (head, unknown) = (Head::of(path), UnknownInput { path, source: path, format: None, pipe: None });
         let as_given = given.map(|_| Self::by_head(UnknownInput { format: given, ..unknown }, &head));
-        (Self::by_head(unknown, &head), as_given)
+        let mut found = Self::by_head(unknown, &head);
+        found.may_be_row = found.format == Format::Lines && head.is_ok_and(|head| may_be_row(&head.bytes));
+        (found, as_given)
     }
 
     fn by_head(input: UnknownInput<'_>, head: &io::Result<Head>) -> Self {
@@ -106,7 +110,7 @@ impl Recognised {
             #[cfg(feature = "parquet")]
             is_text: super::content::is_text(&head.bytes),
             #[cfg(feature = "parquet")]
-            may_be_row: super::content::may_be_row(&head.bytes),
+            may_be_row: false,
             foreign: None,
             json_layout: None,
             is_named: by_name.is_some(),

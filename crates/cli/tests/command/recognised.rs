@@ -159,6 +159,7 @@ fn files_of_other_formats_are_refused_by_name() {
         (b"one\0two\n".to_vec(), "bytes of zero"),
         ("a\nb\n".encode_utf16().flat_map(u16::to_le_bytes).collect(), "UTF-16 without a byte order mark"),
         (b"--\n-- PostgreSQL database dump\n--\n".to_vec(), "SQL statements"),
+        (b"SET NAMES utf8mb4;\n".to_vec(), "SQL statements"),
         (b"SET x = 0;\n\nCOPY public.t (id, n) FROM stdin;\n1\t2\n\\.\n".to_vec(), "\\copy (select * from NAME) to"),
         (b" id | n \n----+---\n  1 | 2\n(1 row)\n".to_vec(), "psql --csv -c"),
         (b"| id | n |\n|---:|---|\n| 1 | 2 |\n".to_vec(), "a table of Markdown"),
