@@ -1,5 +1,6 @@
 //! Advice on errors of the engine, by the kind of the file that they are about.
 
+use crate::input::InputOptions;
 use crate::places::{self, folder_of, is_folder, is_url, may_be_store};
 use crate::shell::shell_path;
 use crate::voice::Command;
@@ -7,16 +8,13 @@ use ogive::lsm::is_store_file;
 use ogive::table::{Table, TableOptions};
 use ogive::{Advice, Call, Cause, Error, FileFormat, Profile, Voice};
 use std::fmt;
-use std::fs::File;
-use std::io::{self, Read};
+use std::io;
 use std::path::{Path, PathBuf};
 
 /// Longest file that may be a profile: a point takes less than 100 bytes, and a measured one has some dozens.
 const PROFILE_BYTES_MAX: u64 = 1 << 20;
 /// The error code of systems for a device that could not read or write.
 pub(crate) const EIO: i32 = 5;
-/// First bytes of a file that tell whether it is text.
-const TEXT_BYTES: u64 = 4 << 10;
 
 /// The message of an engine error; a file that is in the place of another is called what it is.
 pub(crate) fn message(error: &Error) -> String {
@@ -64,17 +62,6 @@ pub(crate) fn told(error: &Error) -> String {
     advice(error).map_or_else(|| message.clone(), |advice| format!("{message}; {advice}"))
 }
 
-/// The format of a file that a table can be built from, by its name.
-fn input_format(path: &Path) -> Option<&'static str> {
-    Some(match path.extension()?.to_str()?.to_ascii_lowercase().as_str() {
-        "csv" => "a CSV file",
-        "tsv" => "a TSV file",
-        "jsonl" | "ndjson" => "a file of JSON lines",
-        "parquet" => "a Parquet file",
-        _ => return None,
-    })
-}
-
 /// A file that is no table, index or file of a store.
 #[derive(Clone, Debug)]
 pub(crate) enum Foreign {
@@ -96,38 +83,20 @@ impl fmt::Display for Foreign {
     }
 }
 
-/// What a file is that has neither a name nor a magic number of Ogive: by its name, or else by its first bytes. `None`
+/// What a file is that has neither a name nor a magic number of Ogive: a profile, or what its content says. `None`
 /// for all others, which may be damaged, and for what cannot be read.
 pub(crate) fn foreign(path: &Path) -> Option<Foreign> {
     let has_our_name = path.extension().is_some_and(|extension| extension == "ogive" || extension == "ogx");
     if has_our_name || !path.is_file() || FileFormat::at(path).ok()?.is_some() {
         return None;
     }
-    if let Some(format) = input_format(path) {
-        return Some(Foreign::Input(format));
-    }
     // Reading a profile reads the whole file.
     let is_small = std::fs::metadata(path).is_ok_and(|metadata| metadata.len() <= PROFILE_BYTES_MAX);
     if let Some(profile) = is_small.then(|| Profile::load(path).ok()).flatten() {
         return Some(Foreign::Profile(profile));
     }
-    Some(if is_text(path) { Foreign::Input("a text file") } else { Foreign::Other })
-}
-
-/// Whether a file begins with text.
-fn is_text(path: &Path) -> bool {
-    let mut bytes = Vec::new();
-    let read = File::open(path).and_then(|file| file.take(TEXT_BYTES).read_to_end(&mut bytes));
-    let text = match std::str::from_utf8(&bytes) {
-        Ok(text) => text,
-        // The last character may be cut off.
-        Err(error) if error.error_len().is_none() => {
-            std::str::from_utf8(&bytes[..error.valid_up_to()]).unwrap_or_default()
-        }
-        Err(_) => return false,
-    };
-    let is_plain = |character: char| !character.is_control() || matches!(character, '\t' | '\n' | '\r');
-    read.is_ok() && !text.is_empty() && text.chars().all(is_plain)
+    let content = InputOptions::at(path).ok().and_then(|input| input.content());
+    Some(content.map_or(Foreign::Other, Foreign::Input))
 }
 
 /// A foreign file in the place of a table or an index, and which of them it is not.

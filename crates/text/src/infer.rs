@@ -40,6 +40,8 @@ pub struct ColumnGuess {
     first_empty: Option<u64>,
     /// Whether there are fields without anything, as opposed to empty text.
     has_nothing: bool,
+    /// Whether there are empty fields that are empty text where none may be null; other nulls never are.
+    has_blank: bool,
     /// The first record whose value is not a number, and that value.
     first_other: Option<(u64, String)>,
     /// The first record whose value is not UTF-8, and that value.
@@ -53,6 +55,9 @@ pub struct ColumnGuess {
 
 /// Integer types, from the narrowest; none of other widths is guessed.
 const INTEGERS: [KeyType; 4] = [KeyType::U64, KeyType::I64, KeyType::U128, KeyType::I128];
+
+/// What makes most text that is not UTF-8 so.
+pub const CONVERTED: &str = "`iconv -f cp1252 -t utf-8` converts text of Windows";
 
 /// Digits that a float always keeps.
 const EXACT_DIGITS: usize = 15;
@@ -170,6 +175,7 @@ impl ColumnGuess {
             digits: 0,
             first_empty: None,
             has_nothing: false,
+            has_blank: false,
             first_other: None,
             first_not_text: None,
             inexact: None,
@@ -189,6 +195,7 @@ impl ColumnGuess {
         let is_string = matches!(written, Written::String(_));
         let field = written.text();
         if field.is_empty() && !is_string {
+            self.has_blank |= !matches!(written, Written::Null);
             self.first_empty.get_or_insert(record);
             return;
         }
@@ -293,7 +300,7 @@ impl ColumnGuess {
         let has_empty = self.first_empty.is_some();
         let key_type = match () {
             () if !self.is_text => KeyType::Bytes,
-            () if self.values == 0 || (has_empty && !may_be_null) => KeyType::Text,
+            () if self.values == 0 || (self.has_blank && !may_be_null) => KeyType::Text,
             () if exact.is_some() => exact.unwrap_or_default(),
             () if self.is_float && self.numbers > 0 => KeyType::F64,
             () if self.is_bool => KeyType::Bool,
@@ -305,7 +312,7 @@ impl ColumnGuess {
         };
         let nullable = match key_type {
             KeyType::Text | KeyType::Bytes => self.has_nothing && may_be_null,
-            _ => has_empty,
+            _ => has_empty && may_be_null,
         };
         GuessedType { key_type, nullable, is_zoned: self.is_zoned == Some(true) }
     }
@@ -347,6 +354,7 @@ impl ColumnGuess {
             digits: self.digits.max(other.digits),
             first_empty: self.first_empty.or(other.first_empty),
             has_nothing: self.has_nothing || other.has_nothing,
+            has_blank: self.has_blank || other.has_blank,
             first_other: None,
             first_not_text: None,
             inexact: None,
@@ -387,10 +395,7 @@ impl ColumnGuess {
         let key_type = self.guessed(may_be_null).key_type;
         if let Some((record, text)) = &self.first_not_text {
             let record = grouped(*record);
-            return Some(format!(
-                "{column} is {key_type}, since record {record}, '{text}', is not UTF-8; `iconv -f cp1252 -t utf-8` \
-                 converts text of Windows"
-            ));
+            return Some(format!("{column} is {key_type}, since record {record}, '{text}', is not UTF-8; {CONVERTED}"));
         }
         let is_text = matches!(key_type, KeyType::Text | KeyType::Bytes);
         if let Some((record, text, before)) = &self.odd

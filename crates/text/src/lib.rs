@@ -14,7 +14,7 @@ mod separated;
 mod show;
 
 pub use column::{FieldBytes, TextColumn, may_be_null, unique_names};
-pub use infer::{ColumnGuess, GuessedType, fits, may_be_string};
+pub use infer::{CONVERTED, ColumnGuess, GuessedType, fits, may_be_string};
 pub use reader::{BYTE_ORDER_MARK, COLUMNS_MAX, FieldReader, Layout, TextError, Written};
 pub use separated::{FieldForm, QUOTE, Quote, Separated, SeparatedRow, SeparatorLine, parse_quote};
 pub use show::{escaped, shortened};

@@ -6,6 +6,7 @@
 //! begin with one is a character. Other than those readers, it tells `""` from a field without any characters, and
 //! refuses a quote that is not closed and text behind one that is.
 
+use crate::infer::CONVERTED;
 use crate::row_parser::{FieldKind, RowParser, State};
 pub use crate::separated::BYTE_ORDER_MARK;
 use crate::separated::{FieldForm, QUOTE, Separated, SeparatorLine};
@@ -70,7 +71,7 @@ pub enum TextError {
         expected: usize,
     },
     /// A column whose name is no text.
-    #[error("line {line}: the name of column {column} is not UTF-8: {name}")]
+    #[error("line {line}: the name of column {column} is not UTF-8: {name}; {CONVERTED}")]
     NameNotText {
         /// Number of the line, counted from 1.
         line: u64,

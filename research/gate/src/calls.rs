@@ -21,6 +21,8 @@ const JOIN_BYTES: u64 = 64 << 20;
 const BATCH_KEYS: usize = 1_000;
 /// Records of one scan.
 const SCAN_RECORDS: usize = 100;
+/// Records of a batch.
+const BATCH_RECORDS: usize = 100;
 /// Records of the table that is opened by URL.
 const RECORDS_BEHIND_URL: u64 = 1_000_000;
 /// No record has a number from here on.
@@ -71,6 +73,7 @@ pub(crate) const CALLS: &[Call] = &[
         run: |folder, calls| store_multi_get(folder, COLD_STORE_BYTES, calls),
     },
     Call { name: "store load", count: 500_000, run: store_load },
+    Call { name: "store batches", count: 500_000, run: store_batches },
     Call { name: "index get", count: 1_000_000, run: index_get },
     Call { name: "index insert", count: 500_000, run: index_insert },
     // Its calls are its rows, so their number is that of the table.
@@ -187,6 +190,23 @@ fn store_load(folder: &Path, calls: u64) -> Result<f64> {
     let store = Db::open(scratch.0.join(STORE), &DbOptions::default().memory_bytes(JOIN_BYTES).threads(0))?;
     cost_ns(calls, || {
         (0..calls).try_for_each(|record| store.insert(text_key(record), [record as u8; 100]))?;
+        store.flush()
+    })
+}
+
+/// Batches of [`BATCH_RECORDS`] records, which are the calls.
+fn store_batches(folder: &Path, calls: u64) -> Result<f64> {
+    let scratch = Scratch::new(folder)?;
+    let store = Db::open(scratch.0.join(STORE), &DbOptions::default().memory_bytes(JOIN_BYTES).threads(0))?;
+    let keyspace = store.keyspace("default")?;
+    cost_ns(calls, || {
+        for first in (0..calls).step_by(BATCH_RECORDS) {
+            let mut batch = store.batch();
+            for record in first..calls.min(first + BATCH_RECORDS as u64) {
+                batch.insert(&keyspace, text_key(record), [record as u8; 100]);
+            }
+            batch.commit()?;
+        }
         store.flush()
     })
 }

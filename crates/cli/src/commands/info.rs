@@ -106,7 +106,7 @@ fn look(path: &Path, keyspace: Option<&str>) -> Result<Info> {
                 facts: json!({ "name": profile.name() }),
                 next: format!("`ogive tune KEYS --for {}`", shell_path(path)),
             },
-            Some(found) => other(path, &found)?,
+            Some(_) => other(path)?,
             None => Info {
                 kind: "other",
                 text: Foreign::Other.to_string(),
@@ -119,12 +119,11 @@ fn look(path: &Path, keyspace: Option<&str>) -> Result<Info> {
 }
 
 /// What a file is that Ogive did not write.
-fn other(path: &Path, found: &Foreign) -> Result<Info> {
+fn other(path: &Path) -> Result<Info> {
     let build = format!("`ogive build {} -o OUT.ogive` makes a table of it", shell_path(path));
-    let (text, next) = match (InputOptions::at(path)?.described(), found) {
-        (Ok(_), Foreign::Input(_)) => (found.to_string(), build),
-        (Ok(format), _) => (format!("{format}, an input"), build),
-        (Err(failure), _) => {
+    let (text, next) = match InputOptions::at(path)?.described() {
+        Ok(format) => (format!("{format}, an input"), build),
+        Err(failure) => {
             let next = failure.hint().unwrap_or_else(|| "check the path".to_owned());
             (failure.to_string(), format!("with `ogive build`: {next}"))
         }

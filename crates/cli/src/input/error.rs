@@ -2,6 +2,7 @@
 
 use crate::reading::standard_input::shown;
 use crate::values::size::{grouped, human_bytes};
+use ogive_text::CONVERTED;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -198,6 +199,9 @@ pub(crate) enum InputError {
     },
 }
 
+/// What writes a frame of pandas as an input.
+pub(super) const PANDAS_ROWS: &str = "pandas writes a row on each line by to_json(FILE, orient='records', lines=True)";
+
 /// A field, for messages.
 fn shown_field(written: Option<&str>, is_key: bool) -> String {
     match written {
@@ -254,6 +258,14 @@ impl InputError {
         }
     }
 
+    /// The option that reads the value, if it is of another type than those before it.
+    pub(crate) fn remedy(&self) -> Option<&str> {
+        match self {
+            Self::WrongType { remedy, .. } => remedy.as_deref(),
+            _ => None,
+        }
+    }
+
     /// Advice for the user.
     pub(crate) fn hint(&self) -> Option<String> {
         Some(match self {
@@ -284,6 +296,12 @@ impl InputError {
             Self::WrongType { remedy: Some(remedy), .. } => {
                 format!("{remedy} reads it; --scan-all finds types by all rows")
             }
+            // Bytes that are no text are written with escapes.
+            Self::WrongType { wanted, written: Some(written), .. }
+                if **wanted == *"text" && written.contains("\\x") =>
+            {
+                format!("{CONVERTED}; or choose bytes in the place of text")
+            }
             Self::WrongType { is_key: true, .. } => "choose another type with --key-type, such as text".into(),
             Self::WrongType { column, written, wanted, .. } => {
                 let column = column.as_deref().unwrap_or("1");
@@ -293,7 +311,11 @@ impl InputError {
                     Some(_) => format!("choose another type with --type, such as --type '{column}=text'"),
                 }
             }
-            Self::Nested { .. } => "choose other fields with --key and --value, or make scalars of this one".into(),
+            Self::Nested { record, .. } => {
+                let choice = "choose other fields with --key and --value, or make scalars of this one";
+                // A frame that is written as one object has columns in the place of rows.
+                if *record == 1 { format!("{choice}; {PANDAS_ROWS}") } else { choice.into() }
+            }
             Self::NewField { .. } => "choose the fields to read with --key and --value".into(),
             Self::LineTooLong { .. } => {
                 "each line is a key; put long text into a column of a CSV or TSV file and name it with --value, or set \

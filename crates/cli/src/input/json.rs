@@ -6,6 +6,7 @@
 //! not text.
 
 use super::InputError;
+use super::error::PANDAS_ROWS;
 use super::json_layout::Nesting;
 use super::lines::LineReader;
 use super::rows::TextRows;
@@ -154,7 +155,10 @@ impl JsonObjects {
         parsed.map_err(|error| {
             let message = error.to_string();
             let reason = message.split(" at line ").next().unwrap_or_default();
-            let detail = format!("{which} is not an object of JSON: {reason} (column {})", error.column());
+            let mut detail = format!("{which} is not an object of JSON: {reason} (column {})", error.column());
+            if written.trim_ascii_start().starts_with(b"[") {
+                detail = format!("{detail}; {PANDAS_ROWS}");
+            }
             InputError::BadRow { path: self.lines.path.clone(), detail }
         })
     }

@@ -42,7 +42,7 @@ pub(crate) use options::{InputOptions, ROW_LIMIT, input_path, parse_delimiter};
 pub(crate) use record::{Input, InputFacts, Record};
 #[cfg(feature = "parquet")]
 pub(crate) use schema::stated_twice;
-pub(crate) use schema::{Schema, TypeSample, blame_holder};
+pub(crate) use schema::{Schema, TypeSample, blame_durable_rows, blame_holder};
 pub(crate) use stored::StoredInput;
 pub(crate) use table::{open_to_look, open_to_see, refuse_beside, table_input};
 

@@ -39,6 +39,8 @@ pub(crate) const ROW_LIMIT: &str = "64MiB";
 /// Bytes of a pipe that are copied at a time.
 const PIECE_BYTES: usize = 1 << 20;
 /// Extensions of tables and indexes in the documentation.
+/// What text may be whose fields are not clear.
+const UNCLEAR: &str = "CSV or lines of text";
 const TABLE_EXTENSION: &str = "ogive";
 const INDEX_EXTENSION: &str = "ogx";
 
@@ -100,12 +102,14 @@ pub(crate) struct InputOptions {
 
     /// Type of the keys: bool, u8 to u128, i8 to i128, f32, f64, text, bytes, bytes1 to bytes255 for bytes of one
     /// length, uuid, date, time(UNIT), timestamp(UNIT), decimal(P,S), or a tuple such as '(text, date desc)' [default:
-    /// the first of u64, i64, u128, i128, f64, bool, date, time, timestamp, UUID and text that fits all keys]
+    /// the first of u64, i64, u128, i128, decimal of one scale, f64, bool, UUID, date, time, timestamp and text that
+    /// fits all keys]
     #[arg(long, value_name = "TYPE", help_heading = "Input")]
     pub(crate) key_type: Option<KeyType>,
 
     /// Type of a column, such as 'price=decimal(8,2)'; with a question mark, empty fields are nulls [default: the
-    /// first of u64, i64, u128, i128, f64, bool, date, time, timestamp, UUID and text that fits all rows]
+    /// first of u64, i64, u128, i128, decimal of one scale, f64, bool, UUID, date, time, timestamp and text that fits
+    /// all rows]
     #[arg(long = "type", value_name = "COL=TYPE", help_heading = "Input")]
     pub(crate) column_types: Vec<ColumnType>,
 
@@ -308,6 +312,13 @@ impl InputOptions {
         Ok(self.format().name())
     }
 
+    /// The format of a file with content that can be read.
+    pub(crate) fn content(&self) -> Option<&'static str> {
+        let recognised = self.recognised();
+        let is_read = recognised.foreign.is_none() && !recognised.is_empty;
+        is_read.then(|| if recognised.is_unclear { UNCLEAR } else { recognised.format.name() })
+    }
+
     fn refuse_unread(&self) -> Result<()> {
         let recognised = self.recognised();
         // What an interrupt kept from being read was not recognised.
@@ -316,7 +327,7 @@ impl InputOptions {
             Some((what, advice)) => Err(self.refused_as(what, advice)),
             None if recognised.is_unclear && self.format.is_none() => Err(Failure::refused(
                 format!(
-                    "{} may be CSV or lines of text: some of its first lines have as many fields, but not all",
+                    "{} may be {UNCLEAR}: some of its first lines have as many fields, but not all",
                     shown(&self.path)
                 ),
                 "use --format csv, with --skip-bad-rows FILE to leave rows out, or --format lines (in a join, \

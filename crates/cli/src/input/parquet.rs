@@ -41,6 +41,7 @@ pub(super) fn schema(options: &InputOptions) -> Result<Schema> {
     let options = &told.as_ref().map_or_else(|| options.clone(), |told| told.complete(options));
     let selection = Selection::of(options, &names)?;
     let mut columns = selection.columns(options, &names)?;
+    let mut remarks = Vec::new();
     for column in &mut columns {
         let Some(position) = column.position else { continue };
         let (Some(field), Some(hinted)) = (fields.get(position), hinted.fields().get(position)) else { continue };
@@ -49,6 +50,7 @@ pub(super) fn schema(options: &InputOptions) -> Result<Schema> {
             continue;
         }
         let told = told.as_ref().and_then(|told| told.columns.get(position));
+        remarks.extend(remark_on_zone(hinted));
         (column.key_type, column.nullable) = match told {
             Some(told) => (told.key_type, told.nullable),
             None => {
@@ -70,7 +72,7 @@ pub(super) fn schema(options: &InputOptions) -> Result<Schema> {
     if let Some(told) = told.filter(|told| told.keys.iter().eq(columns.iter().map(|key| &key.name))) {
         values.iter_mut().for_each(|column| column.name = told.own_name(column));
     }
-    Schema::new(options, columns, values, true, Vec::new())
+    Schema::new(options, columns, values, true, remarks)
 }
 
 /// The columns of a Parquet file; an export tells which ones have the keys.
@@ -107,6 +109,7 @@ pub(super) fn folder_schema(options: &InputOptions, files: &[InputOptions], name
     let selection = Selection::of(options, names)?;
     let mut columns = selection.columns(options, names)?;
     let mut found: Vec<Option<CommonType>> = vec![None; columns.len()];
+    let mut remarks: Vec<String> = Vec::new();
     for file in files {
         let path = &file.path;
         let rows = open(file.source(), path, RowsOptions::default().columns(Vec::new()))?;
@@ -125,6 +128,7 @@ pub(super) fn folder_schema(options: &InputOptions, files: &[InputOptions], name
                 continue;
             }
             column.nullable |= field.get_basic_info().repetition() == Repetition::OPTIONAL;
+            remarks.extend(remark_on_zone(hinted).filter(|remark| !remarks.contains(remark)));
             if *hinted.data_type() != DataType::Null {
                 let own = CommonType { key_type: type_of(path, field, hinted)?, data_type: hinted.data_type().clone() };
                 *common = Some(match common.take() {
@@ -147,7 +151,15 @@ pub(super) fn folder_schema(options: &InputOptions, files: &[InputOptions], name
         columns[0].nullable = false;
     }
     let values = columns.split_off(count);
-    Schema::new(options, columns, values, true, Vec::new())
+    Schema::new(options, columns, values, true, remarks)
+}
+
+/// What is not kept of a column whose timestamps have a time zone other than UTC.
+fn remark_on_zone(hinted: &Field) -> Option<String> {
+    let DataType::Timestamp(_, Some(zone)) = hinted.data_type() else { return None };
+    let is_utc = ["UTC", "Etc/UTC", "Z", "+00:00", "GMT"].contains(&&**zone);
+    let name = hinted.name();
+    (!is_utc).then(|| format!("column '{name}' has the time zone {zone}; its timestamps are kept in UTC, without it"))
 }
 
 /// The type of a column in several files.
@@ -173,9 +185,12 @@ impl CommonType {
             data_type.and_then(|data_type| Some(Self { key_type: key_type_of(&data_type, false)?, data_type }));
         common.ok_or_else(|| {
             let (before, here) = (self.key_type, other.key_type);
+            // Floats hold most of these numbers, and each that they do not hold is an error.
+            let are_numbers = self.data_type.is_numeric() && other.data_type.is_numeric();
+            let wanted = if are_numbers { "f64?" } else { "text?" };
             let detail = format!(
                 "column '{name}' is {here} there, and {before} in files before it; give it a type with --type \
-                 '{name}=text'"
+                 '{name}={wanted}'"
             );
             InputError::Malformed { path: path.to_owned(), detail }
         })

@@ -46,7 +46,6 @@ pub(crate) struct Recognised {
     pub(super) is_hive: bool,
     pub(super) compression: Option<Compression>,
     /// Whether it was read and has nothing.
-    #[cfg(feature = "parquet")]
     pub(super) is_empty: bool,
     /// Whether its first bytes are text.
     #[cfg(feature = "parquet")]
@@ -92,7 +91,6 @@ impl Recognised {
 
     fn by_head(input: UnknownInput<'_>, head: &io::Result<Head>) -> Self {
         let UnknownInput { path, source, format, .. } = input;
-        #[cfg(feature = "parquet")]
         let is_empty = head.as_ref().is_ok_and(|head| head.bytes.is_empty());
         let unread = Head::default();
         let head = head.as_ref().unwrap_or(&unread);
@@ -105,7 +103,6 @@ impl Recognised {
             is_hive: false,
             is_unclear: false,
             compression: head.compression,
-            #[cfg(feature = "parquet")]
             is_empty,
             #[cfg(feature = "parquet")]
             is_text: super::content::is_text(&head.bytes),

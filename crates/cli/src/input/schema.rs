@@ -70,6 +70,18 @@ pub(crate) fn blame_holder(failure: Failure, holder: &str, types: &RecordType) -
     }
 }
 
+/// Says of a value of a wrong type that the keyspace has the type that was guessed from the rows before it, which are
+/// durable, so that an option needs another keyspace.
+pub(crate) fn blame_durable_rows(failure: Failure) -> Failure {
+    let Failure::Input(error) = &failure else { return failure };
+    let Some(remedy) = error.remedy() else { return failure };
+    let hint = format!(
+        "the {KEYSPACE} has this type now: import into another one with --keyspace NAME {remedy}, or leave such rows \
+         out with --skip-bad-rows FILE"
+    );
+    Failure::refused(error.to_string(), hint)
+}
+
 /// A column that is read, and how.
 #[derive(Clone, Debug)]
 pub(crate) struct ReadColumn {

@@ -404,3 +404,22 @@ fn a_file_that_changes_between_two_passes_is_told() {
     let failure = options.open(&schema).map(drop).unwrap_err();
     assert!(failure.to_string().contains("it was changed while it was read"), "{failure}");
 }
+
+#[test]
+fn the_type_of_durable_rows_takes_another_keyspace() {
+    let wrong = |remedy: Option<&str>| InputError::WrongType {
+        path: "rows.csv".into(),
+        record: 7,
+        line: Some(8),
+        column: Some("v".into()),
+        is_key: false,
+        written: Some("2.5".into()),
+        wanted: "u64".into(),
+        remedy: remedy.map(Into::into),
+    };
+    let blamed = blame_durable_rows(wrong(Some("--type 'v=decimal(18,1)'")).into());
+    let hint = blamed.hint().unwrap();
+    assert!(hint.contains("--keyspace NAME --type 'v=decimal(18,1)'") && hint.contains("--skip-bad-rows"), "{hint}");
+    assert!(blamed.to_string().contains("record 7 of rows.csv (line 8)"), "{blamed}");
+    assert!(blame_durable_rows(wrong(None).into()).hint().unwrap().contains("'v=text'"));
+}

@@ -26,7 +26,7 @@ fn every_kind_of_file_is_recognised() {
     assert_eq!(store["kind"], json!("store"));
     let default = json!({ "name": "default", "key_type": "bytes", "value_type": "bytes", "rows": 1, "is_exact": true });
     assert_eq!(store["keyspaces"], json!([default]));
-    for (path, kind) in [("fruit.csv", "a CSV file"), ("keys.u64", "SOSD"), ("empty", "without a store")] {
+    for (path, kind) in [("fruit.csv", "comma-separated values"), ("keys.u64", "SOSD"), ("empty", "without a store")] {
         let run = folder.run(&["info", path]).exits_with(1);
         assert!(run.stdout.contains(kind), "{path}: {}", run.stdout);
     }

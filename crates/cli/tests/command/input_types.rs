@@ -268,10 +268,11 @@ fn an_input_in_the_place_of_a_table_is_named_with_the_command_that_builds_one() 
     folder.write("rows.csv", "id,v\n1,a\n2,b\n");
     folder.write("rows.jsonl", "{\"id\": 1}\n");
     for command in [&["scan", "rows.csv"][..], &["get", "rows.csv", "1"], &["verify", "rows.csv"]] {
-        let run = folder.run(command).exits_with(1).complains_of("rows.csv is a CSV file, an input, not a table");
+        let run =
+            folder.run(command).exits_with(1).complains_of("rows.csv is comma-separated values, an input, not a table");
         run.complains_of("`ogive build rows.csv -o rows.ogive`");
     }
-    folder.run(&["count", "rows.jsonl"]).exits_with(1).complains_of("a file of JSON lines");
+    folder.run(&["count", "rows.jsonl"]).exits_with(1).complains_of("JSON, an input");
     let index = folder.run(&["index", "put", "rows.csv", "1"]).exits_with(1).complains_of("not an index");
     index.complains_of("`ogive index load INDEX rows.csv`");
 }

@@ -48,6 +48,11 @@ fn columns_of_other_names_are_given() {
         .complains_of("--on 'customer_id=id'");
     join(&folder, &["orders.csv", "people.csv", "--on", "id"]).exits_with(1).complains_of("no column 'id'");
     join(&folder, &["orders.csv", "people.csv", "--on", "id", "--left-key", "1"]).exits_with(2);
+    // Names with the characters between names.
+    folder.write("c.csv", "\"a,b\",n\n1,5\n");
+    folder.write("d.csv", "m,\"x=y\"\n6,1\n");
+    join(&folder, &["c.csv", "d.csv"]).exits_with(2).complains_of("--on '\"a,b\"=m'");
+    assert_eq!(join(&folder, &["c.csv", "d.csv", "--on", "\"a,b\"=\"x=y\""]).exits_with(0).stdout, "1\t5\t6\n");
     // Several columns of both sides.
     folder.write("a.csv", "x,y,n\n1,a,5\n1,b,6\n");
     folder.write("b.csv", "y,x,m\na,1,7\nb,2,8\n");

@@ -199,8 +199,8 @@ fn files_that_are_none_of_ogive_are_named_alike_by_all_commands() {
     folder.write("noise", [0_u8, 255, 7, 128].repeat(500));
     ogive::Profile::by_name_or_file("nvme").unwrap().save(&folder.path("mine.json")).unwrap();
     for (file, name) in [
-        ("t.csv", "a CSV file, an input"),
-        ("passwd", "a text file, an input"),
+        ("t.csv", "comma-separated values, an input"),
+        ("passwd", "lines of text, an input"),
         ("mine.json", "a storage profile named"),
         ("noise", "not a file of Ogive"),
     ] {

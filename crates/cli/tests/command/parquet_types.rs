@@ -119,6 +119,29 @@ fn types_are_those_of_an_index_beside_the_file() {
 }
 
 #[test]
+fn time_zones_that_are_not_kept_are_told() {
+    let folder = Folder::new();
+    for (zone, is_told) in [("Europe/Berlin", true), ("UTC", false)] {
+        let x = PrimitiveArray::<TimestampMillisecondType>::from(vec![0, 1]).with_timezone(zone);
+        write(&folder, "x.parquet", rows(Arc::new(x)), true);
+        let built = folder.run(&["build", "x.parquet", "-o", "t.ogive", "--force"]).exits_with(0);
+        assert_eq!(built.stderr.contains("column 'x' has the time zone Europe/Berlin"), is_told, "{}", built.stderr);
+    }
+}
+
+#[test]
+fn columns_of_integers_and_floats_are_floats_where_that_is_asked_for() {
+    let folder = Folder::new();
+    std::fs::create_dir(folder.path("of")).unwrap();
+    write(&folder, "of/a.parquet", rows(Arc::new(Int64Array::from(vec![Some(1), None]))), true);
+    write(&folder, "of/b.parquet", rows(numbers::<arrow_array::types::Float64Type>([0.5, 2.0])), true);
+    let refused = folder.run(&["build", "of", "-o", "t.ogive"]).exits_with_error();
+    refused.complains_of("--type 'x=f64?'");
+    let built = folder.run(&["build", "of", "-o", "t.ogive", "--type", "x=f64?"]).exits_with(0);
+    assert!(built.stdout.contains("i64 -> {x: f64?}"), "{}", built.stdout);
+}
+
+#[test]
 fn times_are_no_numbers_of_units_that_only_the_file_knows() {
     let folder = Folder::new();
     for (x, natural) in [

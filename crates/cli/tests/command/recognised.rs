@@ -239,6 +239,11 @@ fn json_whose_lines_are_no_rows_is_refused_with_the_line_that_makes_rows_of_it()
         }
         folder.run(&["db", "import", "s", "a.json"]).exits_with(1).complains_of(told);
     }
+    // Frames of pandas by columns and as lists.
+    for content in ["{\"id\":{\"0\":1},\"n\":{\"0\":2}}", "{\"columns\":[\"id\"],\"data\":[[1]]}", "[[1,2],[3,4]]"] {
+        folder.write("a.json", content);
+        build(&folder, "a.json", false).exits_with(1).complains_of("orient='records', lines=True");
+    }
     // Lines with arrays of objects, of which others can be read.
     folder.write("a.json", "{\"id\":1,\"of\":[{\"n\":1}]}\n{\"id\":2,\"of\":[]}\n");
     folder.run(&["build", "a.json", "-o", "t.ogive", "--key", "id", "--keys-only"]).exits_with(0);
@@ -281,7 +286,21 @@ fn rows_with_mistakes_are_rows_and_what_is_unclear_is_refused() {
     folder.run(&["build", "half.txt", "-o", "v.ogive"]).exits_with_error().complains_of("half of a surrogate pair");
     folder.write("latin.csv", b"id,name\n1,M\xfcller\n");
     let told = folder.run(&["build", "latin.csv", "-o", "w.ogive"]);
-    told.exits_with(0).complains_of("column 'name' is bytes, since record 1, ");
+    told.exits_with(0).complains_of("column 'name' is bytes, since record 1, ").complains_of("iconv");
+    let told = folder.run(&["build", "latin.csv", "-o", "x.ogive", "--type", "name=text"]);
+    told.exits_with(1).complains_of("is not of type text").complains_of("iconv");
+    folder.write("header.csv", b"id,gr\xf6\xdfe\n1,M\n");
+    folder.run(&["build", "header.csv", "-o", "x.ogive"]).exits_with(1).complains_of("column 2").complains_of("iconv");
+}
+
+#[test]
+fn keys_that_are_missing_keep_the_type_of_the_others() {
+    let folder = Folder::new();
+    folder.write("a.jsonl", "{\"id\":9,\"n\":1}\n{\"n\":2}\n{\"id\":10,\"n\":3}\n");
+    let told = folder.run(&["build", "a.jsonl", "-o", "t.ogive"]).exits_with(1);
+    told.complains_of("is not of type u64").complains_of("--key-type '(u64?)'");
+    folder.build("a.jsonl", "t.ogive", &["--key-type", "(u64?)"]);
+    folder.run(&["scan", "t.ogive"]).exits_with(0).prints("9\t1\n10\t3\n\t2\n");
 }
 
 #[test]

@@ -96,7 +96,10 @@ fn files_that_cannot_be_repaired_are_told_from_those_that_can() {
     folder.write("tail.ogive", &whole);
     damage(&folder, "tail.ogive", whole.len() - 40);
     folder.run(&["repair", "tail.ogive"]).exits_with(1).complains_of("its tail");
-    folder.run(&["repair", "words.txt"]).exits_with(1).complains_of("words.txt is a text file, an input, not a table");
+    folder
+        .run(&["repair", "words.txt"])
+        .exits_with(1)
+        .complains_of("words.txt is lines of text, an input, not a table");
     folder.run(&["repair", "nowhere"]).exits_with(1).complains_of("nowhere");
     folder.run(&["db", "put", "store", "1", "x"]).exits_with(0);
     folder.run(&["repair", "store"]).exits_with(0).prints("store: nothing to repair\n");

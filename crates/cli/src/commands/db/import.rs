@@ -4,7 +4,7 @@ use super::keys::Brought;
 use super::repeats::Repeats;
 use super::store::{KeyspaceName, KeyspaceOptions};
 use crate::failure::{Failure, Result};
-use crate::input::{Format, Input, InputOptions, KEYSPACE, KnownColumns, TypeSample, blame_holder};
+use crate::input::{Format, Input, InputOptions, KEYSPACE, KnownColumns, TypeSample, blame_durable_rows, blame_holder};
 use crate::interrupt::Interrupt;
 use crate::outcome::Outcome;
 use crate::output::{Output, note};
@@ -115,7 +115,8 @@ pub(crate) fn run(arguments: &DbImport, output: &mut Output) -> Result<Outcome> 
     if let Err(failure) = imported {
         // The failure to import says more than one to take back.
         _ = open.take_back();
-        return Err(blamed(failure).but(&durable));
+        let failure = if done > 0 && known.is_none() { blame_durable_rows(failure) } else { blamed(failure) };
+        return Err(failure.but(&durable));
     }
     // Without rows, the types of text are those that are stated.
     let are_stated = known.is_some() || arguments.names_types() || arguments.input.has_typed_keys();

@@ -63,9 +63,9 @@ pub(crate) struct JoinArguments {
     #[command(flatten)]
     pub(super) right: RightSide,
 
-    /// Columns to compare: COL, or LEFT=RIGHT if their names differ; several with commas between [default: the key of
-    /// an input that has one, and in a file the column of that name, else the first; the only common column of two
-    /// files with names]
+    /// Columns to compare: COL, or LEFT=RIGHT if their names differ; several with commas between; a name with a comma
+    /// or an equals sign in double quotes, as in '"a,b"=c' [default: the key of an input that has one, and in a file
+    /// the column of that name, else the first; the only common column of two files with names]
     #[arg(long, value_name = "COLS", conflicts_with_all = ["left_key", "right_key"], help_heading = "Both sides")]
     on: Vec<OnColumns>,
 
@@ -308,7 +308,8 @@ pub(super) struct BothSides {
     pub(super) payload: Option<u32>,
 }
 
-/// Columns of `--on`: `a`, `a=b` or several of these, separated by commas.
+/// Columns of `--on`: `a`, `a=b` or several of these, separated by commas. A name with a comma or an equals sign is
+/// written in double quotes, in which two stand for one.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct OnColumns(pub(super) Vec<[String; 2]>);
 
@@ -317,10 +318,46 @@ impl FromStr for OnColumns {
 
     fn from_str(text: &str) -> Result<Self, Infallible> {
         let pair = |part: &str| {
-            let (left, right) = part.split_once('=').unwrap_or((part, part));
-            [left.trim().to_owned(), right.trim().to_owned()]
+            let (left, right) = split_unquoted(part, '=');
+            [unquoted(left), unquoted(right.unwrap_or(left))]
         };
-        Ok(Self(text.split(',').map(pair).collect()))
+        let (mut pairs, mut rest) = (Vec::new(), Some(text));
+        while let Some(text) = rest {
+            let (part, behind) = split_unquoted(text, ',');
+            pairs.push(pair(part));
+            rest = behind;
+        }
+        Ok(Self(pairs))
+    }
+}
+
+/// The text before the first of these characters outside quotes, and what is behind it.
+fn split_unquoted(text: &str, separator: char) -> (&str, Option<&str>) {
+    let mut is_quoted = false;
+    let found = text.char_indices().find(|&(_, character)| {
+        is_quoted ^= character == '"';
+        !is_quoted && character == separator
+    });
+    match found {
+        Some((at, _)) => (&text[..at], Some(&text[at + separator.len_utf8()..])),
+        None => (text, None),
+    }
+}
+
+/// A name as it is, of one that may be in quotes.
+fn unquoted(name: &str) -> String {
+    let name = name.trim();
+    match name.strip_prefix('"').and_then(|name| name.strip_suffix('"')) {
+        Some(quoted) => quoted.replace("\"\"", "\""),
+        None => name.to_owned(),
+    }
+}
+
+/// A name as `--on` takes it.
+pub(super) fn quoted(name: &str) -> String {
+    match name.contains([',', '=', '"']) {
+        true => format!("\"{}\"", name.replace('"', "\"\"")),
+        false => name.to_owned(),
     }
 }
 

@@ -1,5 +1,6 @@
 //! Conditions of a join on columns of both sides: `--where 'left.price < right."upper limit"'`.
 
+use super::compare::{DIGITS_MAX, Measure, compare};
 use crate::failure::{Failure, Result};
 use ogive::KeyType;
 use ogive::join::{JoinPair, JoinSource};
@@ -22,9 +23,9 @@ const OPERATORS: [(&str, Holds); 6] = [
 /// One comparison.
 #[derive(Clone, Debug)]
 struct Comparison {
-    first: Operand,
+    first: (Operand, Measure),
     holds: Holds,
-    second: Operand,
+    second: (Operand, Measure),
 }
 
 /// What is compared.
@@ -61,8 +62,9 @@ pub(super) fn parse(
     let comparisons = texts.iter().map(|text| parse_one(text, types)).collect::<Result<Vec<_>>>()?;
     Ok(move |pair: JoinPair<'_>| {
         for Comparison { first, holds, second } in &comparisons {
+            let ((first, measure), (second, other)) = (first, second);
             let (Some(first), Some(second)) = (first.value(&pair)?, second.value(&pair)?) else { return Ok(false) };
-            if !compare(&first, &second).is_some_and(holds) {
+            if !compare((&first, *measure), (&second, *other)).is_some_and(holds) {
                 return Ok(false);
             }
         }
@@ -88,24 +90,36 @@ fn parse_one(text: &str, types: [&RecordType; 2]) -> Result<Comparison> {
     if let [WrittenOperand::Word(one), WrittenOperand::Word(other)] = operands {
         columns = [one, other].map(|name| self::column(None, name, types).ok());
     }
-    let constant = |written: &str, key_type: KeyType| {
+    let written_constant = |written: &str, key_type: KeyType| {
         let quoted = written.strip_prefix('\'').and_then(|text| text.strip_suffix('\''));
         let text = quoted.map_or_else(|| written.to_owned(), |quoted| quoted.replace("''", "'"));
-        let value = key_type.parse(&text).and_then(|bytes| key_type.decode(&bytes));
-        value.map(Operand::Constant).map_err(|_| wrong(format!("'{text}' is not of type {key_type}")))
+        constant(&text, key_type).ok_or_else(|| wrong(format!("'{text}' is not of type {key_type}")))
     };
     let (first, second) = match columns {
         [Some((one, this)), Some((other, that))] => {
-            if !is_comparable(this, that) {
+            let (measure, others) = (Measure::of(this), Measure::of(that));
+            if this != that && !measure.meets(others) {
                 return Err(wrong(format!("values of type {this} and {that} are not compared")));
             }
-            (one, other)
+            ((one, measure), (other, others))
         }
-        [Some((one, this)), None] => (one, constant(second, this)?),
-        [None, Some((other, that))] => (constant(first, that)?, other),
+        [Some((one, this)), None] => ((one, Measure::of(this)), written_constant(second, this)?),
+        [None, Some((other, that))] => (written_constant(first, that)?, (other, Measure::of(that))),
         [None, None] => return Err(wrong(format!("it names no column; {}", both_columns(types)))),
     };
     Ok(Comparison { first, holds: *holds, second })
+}
+
+/// A constant that is compared with values of a type: one of that type, or another number.
+fn constant(text: &str, key_type: KeyType) -> Option<(Operand, Measure)> {
+    let scale = text.split_once('.').and_then(|(_, fraction)| u8::try_from(fraction.len()).ok()).unwrap_or_default();
+    let decimal = KeyType::Decimal { precision: DIGITS_MAX, scale: scale.min(DIGITS_MAX) };
+    let numbers = [KeyType::I128, KeyType::U128, decimal, KeyType::F64];
+    let others = numbers.into_iter().filter(|_| matches!(Measure::of(key_type), Measure::Number(_)));
+    std::iter::once(key_type).chain(others).find_map(|of_type| {
+        let value = of_type.parse(text).and_then(|bytes| of_type.decode(&bytes)).ok()?;
+        Some((Operand::Constant(value), Measure::of(of_type)))
+    })
 }
 
 /// The operands, and the operator between them: the first that is not in quotes.
@@ -186,15 +200,6 @@ fn both_columns([left, right]: [&RecordType; 2]) -> String {
     format!("the left columns are {}, the right ones {}", names(left), names(right))
 }
 
-/// Whether values of two types are compared: those of one type, and numbers.
-fn is_comparable(one: KeyType, other: KeyType) -> bool {
-    let is_number = |key_type: KeyType| {
-        use KeyType::{F32, F64, I8, I16, I32, I64, I128, U8, U16, U32, U64, U128};
-        matches!(key_type, U8 | U16 | U32 | U64 | U128 | I8 | I16 | I32 | I64 | I128 | F32 | F64)
-    };
-    one == other || (is_number(one) && is_number(other))
-}
-
 impl Operand {
     /// Whether both are one component of the key, which is equal on both sides.
     fn is_same_part_of_the_key(&self, other: &Self) -> bool {
@@ -222,31 +227,6 @@ impl Operand {
         };
         Ok(Some(value).filter(|value| *value != Value::Null))
     }
-}
-
-/// Compares values as SQL does: -0 equals 0, and NaN is greater than all other numbers.
-fn compare(first: &Value, second: &Value) -> Option<Ordering> {
-    let float = |value: &Value| match value {
-        Value::Float(value) => Some(*value),
-        Value::Unsigned(value) => Some(*value as f64),
-        Value::Signed(value) => Some(*value as f64),
-        _ => None,
-    };
-    Some(match (first, second) {
-        (Value::Bool(one), Value::Bool(other)) => one.cmp(other),
-        (Value::Text(one), Value::Text(other)) => one.cmp(other),
-        (Value::Bytes(one), Value::Bytes(other)) => one.cmp(other),
-        (Value::Unsigned(one), Value::Unsigned(other)) => one.cmp(other),
-        (Value::Signed(one), Value::Signed(other)) => one.cmp(other),
-        (Value::Unsigned(one), Value::Signed(other)) => {
-            u128::try_from(*other).map_or(Ordering::Greater, |it| one.cmp(&it))
-        }
-        (Value::Signed(one), Value::Unsigned(other)) => u128::try_from(*one).map_or(Ordering::Less, |it| it.cmp(other)),
-        (one, other) => {
-            let (one, other) = (float(one)?, float(other)?);
-            one.partial_cmp(&other).unwrap_or_else(|| one.is_nan().cmp(&other.is_nan()))
-        }
-    })
 }
 
 #[cfg(test)]
@@ -316,17 +296,15 @@ mod tests {
     }
 
     #[test]
-    fn numbers_of_different_types_are_compared_by_value() {
-        let less = [
-            (Value::Signed(-1), Value::Unsigned(0)),
-            (Value::Unsigned(1), Value::Float(1.5)),
-            (Value::Float(f64::INFINITY), Value::Float(f64::NAN)),
-            (Value::Signed(3), Value::Unsigned(u128::MAX)),
-        ];
-        for (one, other) in less {
-            assert_eq!(compare(&one, &other), Some(Ordering::Less), "{one:?} {other:?}");
-            assert_eq!(compare(&other, &one), Some(Ordering::Greater), "{one:?} {other:?}");
+    fn values_of_different_types_are_compared_where_they_mean_the_same() {
+        let sides =
+            [side("{price: u8, cost: decimal(18,2), at: timestamp(ms)}"), side("{limit: f64, due: date, x: text}")];
+        let parsed = |text: &str| parse(&[text.to_owned()], &sides[0], &sides[1]).map(drop);
+        for text in ["price < 9.25", "price >= -1", "limit < cost", "cost > 7.125", "cost = price", "at >= due"] {
+            assert!(parsed(text).is_ok(), "{text}: {:?}", parsed(text));
         }
-        assert_eq!(compare(&Value::Float(-0.0), &Value::Unsigned(0)), Some(Ordering::Equal));
+        for text in ["cost < due", "x = price", "at = 7.5", "due = 1", "price = 1.x"] {
+            assert!(parsed(text).is_err(), "{text}");
+        }
     }
 }

@@ -1,6 +1,7 @@
 //! `ogive join`: arguments, the two inputs, rows as text, and reports.
 
 mod arguments;
+mod compare;
 mod condition;
 mod on;
 #[cfg(feature = "parquet")]

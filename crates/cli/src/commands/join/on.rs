@@ -1,6 +1,6 @@
 //! The columns that a join compares: as given by `--on`, or those that both inputs name.
 
-use super::arguments::{OnColumns, SideOptions};
+use super::arguments::{OnColumns, SideOptions, quoted};
 use crate::failure::{Failure, Result};
 use crate::input::Column;
 use crate::values::size::counted;
@@ -99,7 +99,7 @@ fn check(side: &SideOptions, columns: &SideColumns, index: usize, on: &OnColumns
     }
     let (alias, by) = (side.shown(), if names.is_empty() { "its key".to_owned() } else { listed(names) });
     let given = on.0.iter().enumerate().map(|(at, pair)| pair_with(pair, index, names.get(at)));
-    let pairs: Vec<String> = given.chain(names.iter().skip(on.0.len()).cloned()).collect();
+    let pairs: Vec<String> = given.chain(names.iter().skip(on.0.len()).map(|name| quoted(name))).collect();
     Err(Failure::usage(
         format!("{alias} is joined by {by}, not by {}", listed(&wanted)),
         format!("give --on '{}', or export it to a file to join it by other columns", pairs.join(",")),
@@ -107,9 +107,9 @@ fn check(side: &SideOptions, columns: &SideColumns, index: usize, on: &OnColumns
 }
 
 fn pair_with(pair: &[String; 2], index: usize, name: Option<&String>) -> String {
-    let mut pair = pair.clone();
+    let mut pair = pair.clone().map(|name| quoted(&name));
     if let Some(name) = name {
-        pair[index].clone_from(name);
+        pair[index] = quoted(name);
     }
     if pair[0] == pair[1] { pair[0].clone() } else { pair.join("=") }
 }
@@ -147,10 +147,10 @@ fn found(sides: [&SideOptions; 2], columns: &[SideColumns; 2]) -> Result<[Vec<St
 fn unclear(sides: [&SideOptions; 2], names: [&[String]; 2], common: &[&String]) -> Failure {
     let [left, right] = sides.map(SideOptions::shown);
     let headers = format!("{left} has the columns {}; {right} has {}", listed(names[0]), listed(names[1]));
-    let shown = |name: Option<&String>| name.map_or("COL", |name| name.as_str()).to_owned();
+    let shown = |name: Option<&String>| name.map_or_else(|| "COL".to_owned(), |name| quoted(name));
     let (what, example) = match common {
         [] => ("none has the same name", format!("{}={}", shown(names[0].first()), shown(names[1].first()))),
-        [first, ..] => ("several have the same name", first.to_string()),
+        [first, ..] => ("several have the same name", quoted(first)),
     };
     let hint = format!("say which are compared with --on, as in --on '{example}'; --on 'a=b,c=d' compares several");
     Failure::usage(format!("{headers}: {what}"), hint)
@@ -193,6 +193,8 @@ mod tests {
         assert_eq!(sides("a"), [names("a"), names("a")]);
         assert_eq!(sides("a=b"), [names("a"), names("b")]);
         assert_eq!(sides("a, c = d"), [names("a c"), names("a d")]);
+        let quoted = on("\"x,y\" = \"p=q\",\"\"\"\",a=\"b\"");
+        assert_eq!((quoted.of_side(0), quoted.of_side(1)), (names("x,y \" a"), names("p=q \" b")));
     }
 
     #[test]
