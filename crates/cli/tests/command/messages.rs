@@ -219,7 +219,9 @@ fn files_that_are_none_of_ogive_are_named_alike_by_all_commands() {
         let name = if file == "noise" { "noise contains bytes of zero" } else { name };
         assert!(info.stdout.contains(&format!("{file}: {name}")), "{}", info.stdout);
     }
-    for (file, name) in [("t.csv", "a CSV file"), ("passwd", "a text file"), ("mine.json", "a storage profile")] {
+    for (file, name) in
+        [("t.csv", "comma-separated values"), ("passwd", "lines of text"), ("mine.json", "a storage profile")]
+    {
         folder.run(&["repair", file]).exits_with_error().complains_of(&format!("{file} is {name}"));
         folder.run(&["db", "delete", file, "1"]).exits_with_error().complains_of(&format!("{file} is {name}"));
     }
