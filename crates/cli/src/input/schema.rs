@@ -57,17 +57,42 @@ pub(crate) fn blame_holder(failure: Failure, holder: &str, types: &RecordType) -
     match failure {
         Failure::Input(error) if error.wrong_column().is_some_and(|(is_key, name)| is_key || is_held(name)) => {
             let is_altered = holder == KEYSPACE && error.wrong_column().is_some_and(|(is_key, _)| !is_key);
-            let is_empty = matches!(&error, InputError::WrongType { written: Some(text), .. } if text.is_empty());
-            let other = match (is_altered, is_empty) {
-                (false, _) => ",",
-                (true, false) => ", widen the field with `ogive db alter`,",
-                (true, true) => ", let the field be null with `ogive db alter STORE --nullable NAME`,",
+            let other = match &error {
+                InputError::WrongType { written: Some(text), .. } if is_altered && text.is_empty() => {
+                    ", let the field be null with `ogive db alter STORE --nullable NAME`,".to_owned()
+                }
+                InputError::WrongType { written: Some(text), column, .. } if is_altered => {
+                    let wider = wider(types, column.as_deref().unwrap_or_default(), text);
+                    wider.map_or_else(
+                        || ",".to_owned(),
+                        |field| format!(", widen the field with `ogive db alter STORE KEYSPACE --widen '{field}'`,"),
+                    )
+                }
+                _ => ",".to_owned(),
             };
             let hint = format!("the {holder} has this type; correct the value{other} or use another {holder} for it");
             Failure::refused(error.to_string(), hint)
         }
         failure => failure,
     }
+}
+
+/// A field of this name as `ogive db alter` widens it to hold a value as well, if that can be.
+fn wider(types: &RecordType, name: &str, written: &str) -> Option<String> {
+    use KeyType::{Decimal, F64, I16, I32, I64, I128, U16, U32, U64, U128};
+    let ValueType::Row(row_type) = &types.values else { return None };
+    let old = row_type.fields().iter().find(|field| field.name == name)?.key_type;
+    let scale = written.split_once('.').map_or(0, |(_, fraction)| fraction.len());
+    let decimals = u8::try_from(scale).ok().into_iter().flat_map(|scale| {
+        [18, 38]
+            .into_iter()
+            .filter(move |precision| scale <= *precision)
+            .map(move |precision| Decimal { precision, scale })
+    });
+    let integers = [U16, I16, U32, I32, U64, I64, U128, I128].into_iter();
+    let fits = |wider: &KeyType| *wider != old && wider.holds(old) && wider.parse(written).is_ok();
+    let found = integers.chain(decimals).chain([F64]).find(fits)?;
+    Some(format!("{name}: {found}"))
 }
 
 /// Says of a value of a wrong type that the keyspace has the type that was guessed from the rows before it, which are

@@ -309,3 +309,24 @@ fn a_null_does_not_become_empty_text_in_a_field_that_has_none() {
     let rows = folder.run(&["scan", "s", "--json"]).exits_with(0).stdout;
     assert_eq!(rows, "{\"id\":1,\"name\":\"a\"}\n{\"id\":2,\"name\":null}\n{\"id\":3,\"name\":\"\"}\n");
 }
+
+#[test]
+fn a_value_that_a_wider_type_holds_is_told_with_the_alteration_that_takes_it() {
+    let folder = Folder::new();
+    folder.write("first.csv", "id,n,t\n1,7,a\n");
+    folder.run(&["db", "import", "s", "first.csv", "--type", "n=u8"]).exits_with(0);
+    for (value, field) in
+        [("300", "n: u16"), ("-1", "n: i16"), ("9.5", "n: decimal(18,1)"), ("1e300", "n: f64"), ("x", "")]
+    {
+        folder.write("more.csv", format!("id,n,t\n2,{value},b\n"));
+        let refused = folder.run(&["db", "import", "s", "more.csv"]).exits_with(1);
+        match field {
+            "" => _ = refused.keeps_quiet_about("alter"),
+            field => _ = refused.complains_of(&format!("`ogive db alter STORE KEYSPACE --widen '{field}'`")),
+        }
+    }
+    folder.run(&["db", "alter", "s", "default", "--widen", "n: decimal(18,1)"]).exits_with(0);
+    folder.write("more.csv", "id,n,t\n2,9.5,b\n");
+    folder.run(&["db", "import", "s", "more.csv"]).exits_with(0);
+    folder.run(&["scan", "s"]).exits_with(0).prints("1\t7.0\ta\n2\t9.5\tb\n");
+}
