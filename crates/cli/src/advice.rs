@@ -1,6 +1,6 @@
 //! Advice on errors of the engine, by the kind of the file that they are about.
 
-use crate::input::InputOptions;
+use crate::input::format_name;
 use crate::places::{self, folder_of, is_folder, is_url, may_be_store};
 use crate::shell::shell_path;
 use crate::voice::Command;
@@ -8,13 +8,16 @@ use ogive::lsm::is_store_file;
 use ogive::table::{Table, TableOptions};
 use ogive::{Advice, Call, Cause, Error, FileFormat, Profile, Voice};
 use std::fmt;
-use std::io;
+use std::fs::File;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 /// Longest file that may be a profile: a point takes less than 100 bytes, and a measured one has some dozens.
 const PROFILE_BYTES_MAX: u64 = 1 << 20;
 /// The error code of systems for a device that could not read or write.
 pub(crate) const EIO: i32 = 5;
+/// First bytes of a file by which its format is named.
+const HEAD_BYTES: u64 = 4 << 10;
 
 /// The message of an engine error; a file that is in the place of another is called what it is.
 pub(crate) fn message(error: &Error) -> String {
@@ -95,8 +98,9 @@ pub(crate) fn foreign(path: &Path) -> Option<Foreign> {
     if let Some(profile) = is_small.then(|| Profile::load(path).ok()).flatten() {
         return Some(Foreign::Profile(profile));
     }
-    let content = InputOptions::at(path).ok().and_then(|input| input.content());
-    Some(content.map_or(Foreign::Other, Foreign::Input))
+    let mut head = Vec::new();
+    _ = File::open(path).and_then(|file| file.take(HEAD_BYTES).read_to_end(&mut head));
+    Some(format_name(path, &head).map_or(Foreign::Other, Foreign::Input))
 }
 
 /// A foreign file in the place of a table or an index, and which of them it is not.

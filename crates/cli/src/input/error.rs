@@ -266,24 +266,9 @@ impl InputError {
         }
     }
 
-    /// Advice for the user.
-    pub(crate) fn hint(&self) -> Option<String> {
+    /// Advice on a value of a wrong type.
+    fn hint_of_type(&self) -> Option<String> {
         Some(match self {
-            Self::Io { path, source } => return advice_on_io(path, source),
-            Self::Empty { .. } => "give a file with at least one record; check that this is the right one".into(),
-            Self::NoGoodRow { bad_rows, .. } => {
-                format!("see the reasons in {}; check --format and --type", bad_rows.display())
-            }
-            Self::NotSosd { .. } => {
-                "a SOSD file is a little-endian u64 count followed by that number of little-endian \
-                 keys; for another kind of file, use --format"
-                    .into()
-            }
-            Self::NoSuchColumn { available, .. } => format!(
-                "its columns are {}; or use a number from 1 to {}",
-                available.iter().map(|name| format!("'{name}'")).collect::<Vec<_>>().join(", "),
-                available.len()
-            ),
             Self::WrongType { is_key: true, column: None, .. } => {
                 "choose another type with --key-type; `bytes` fits any line, but no index".into()
             }
@@ -311,6 +296,29 @@ impl InputError {
                     Some(_) => format!("choose another type with --type, such as --type '{column}=text'"),
                 }
             }
+            _ => return None,
+        })
+    }
+
+    /// Advice for the user.
+    pub(crate) fn hint(&self) -> Option<String> {
+        Some(match self {
+            Self::Io { path, source } => return advice_on_io(path, source),
+            Self::Empty { .. } => "give a file with at least one record; check that this is the right one".into(),
+            Self::NoGoodRow { bad_rows, .. } => {
+                format!("see the reasons in {}; check --format and --type", bad_rows.display())
+            }
+            Self::NotSosd { .. } => {
+                "a SOSD file is a little-endian u64 count followed by that number of little-endian \
+                 keys; for another kind of file, use --format"
+                    .into()
+            }
+            Self::NoSuchColumn { available, .. } => format!(
+                "its columns are {}; or use a number from 1 to {}",
+                available.iter().map(|name| format!("'{name}'")).collect::<Vec<_>>().join(", "),
+                available.len()
+            ),
+            Self::WrongType { .. } => return self.hint_of_type(),
             Self::Nested { record, .. } => {
                 let choice = "choose other fields with --key and --value, or make scalars of this one";
                 // A frame that is written as one object has columns in the place of rows.

@@ -3,8 +3,9 @@
 use super::InputError;
 use super::content::ForeignFormat;
 use super::format::Format;
+use super::names::is_named_otherwise;
 use super::options::Finds;
-use super::recognised::{Recognised, is_named_otherwise};
+use super::recognised::Recognised;
 use crate::failure::{Failure, Result};
 use crate::interrupt;
 use crate::output::{note, note_once, warn_once};

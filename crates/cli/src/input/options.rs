@@ -9,7 +9,8 @@ use super::folder::Folder;
 use super::format::Format;
 use super::json_layout::JsonLayout;
 use super::known::{ColumnType, KnownColumns};
-use super::recognised::{Recognised, UnknownInput, extension, is_named_as_input};
+use super::names::{UNCLEAR, extension, is_named_as_input};
+use super::recognised::{Recognised, UnknownInput};
 use crate::failure::{Failure, Result};
 use crate::interrupt::{self, Interrupt};
 #[cfg(feature = "parquet")]
@@ -39,8 +40,6 @@ pub(crate) const ROW_LIMIT: &str = "64MiB";
 /// Bytes of a pipe that are copied at a time.
 const PIECE_BYTES: usize = 1 << 20;
 /// Extensions of tables and indexes in the documentation.
-/// What text may be whose fields are not clear.
-const UNCLEAR: &str = "CSV or lines of text";
 const TABLE_EXTENSION: &str = "ogive";
 const INDEX_EXTENSION: &str = "ogx";
 
@@ -310,13 +309,6 @@ impl InputOptions {
     pub(crate) fn described(&self) -> Result<&'static str> {
         self.refuse_unread()?;
         Ok(self.format().name())
-    }
-
-    /// The format of a file with content that can be read.
-    pub(crate) fn content(&self) -> Option<&'static str> {
-        let recognised = self.recognised();
-        let is_read = recognised.foreign.is_none() && !recognised.is_empty;
-        is_read.then(|| if recognised.is_unclear { UNCLEAR } else { recognised.format.name() })
     }
 
     fn refuse_unread(&self) -> Result<()> {

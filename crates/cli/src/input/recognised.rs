@@ -7,6 +7,7 @@ use super::content::{
 };
 use super::format::Format;
 use super::json_layout::JsonLayout;
+use super::names::{by_name, inner_name, is_named_otherwise};
 use crate::output::note;
 use crate::reading::decoded::{Compression, DecodedInput, Decoding};
 use crate::reading::kept_pipe::KeptPipe;
@@ -20,8 +21,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Bytes at the end of a file by which a format may be recognised.
 const LAST_BYTES: usize = 8;
-/// Extensions of compressed files; the one before says what they contain.
-const COMPRESSED_EXTENSIONS: [&str; 4] = ["gz", "gzip", "zst", "zstd"];
 
 /// What is known of an input before it is looked at.
 #[derive(Clone, Copy, Debug)]
@@ -46,6 +45,7 @@ pub(crate) struct Recognised {
     pub(super) is_hive: bool,
     pub(super) compression: Option<Compression>,
     /// Whether it was read and has nothing.
+    #[cfg(feature = "parquet")]
     pub(super) is_empty: bool,
     /// Whether its first bytes are text.
     #[cfg(feature = "parquet")]
@@ -91,6 +91,7 @@ impl Recognised {
 
     fn by_head(input: UnknownInput<'_>, head: &io::Result<Head>) -> Self {
         let UnknownInput { path, source, format, .. } = input;
+        #[cfg(feature = "parquet")]
         let is_empty = head.as_ref().is_ok_and(|head| head.bytes.is_empty());
         let unread = Head::default();
         let head = head.as_ref().unwrap_or(&unread);
@@ -103,6 +104,7 @@ impl Recognised {
             is_hive: false,
             is_unclear: false,
             compression: head.compression,
+            #[cfg(feature = "parquet")]
             is_empty,
             #[cfg(feature = "parquet")]
             is_text: super::content::is_text(&head.bytes),
@@ -218,53 +220,6 @@ fn shown_byte(byte: u8) -> String {
         HIVE_DELIMITER => "0x01, without a header, as of Hive".to_owned(),
         byte => format!("'{}'", char::from(byte)),
     }
-}
-
-/// The path without the extension of its compression.
-fn inner_name(path: &Path) -> PathBuf {
-    let is_compressed = COMPRESSED_EXTENSIONS.contains(&extension(path).as_str());
-    if is_compressed { path.with_extension("") } else { path.to_owned() }
-}
-
-/// Bytes per key in a SOSD file, if the name is that of one.
-pub(super) fn sosd_key_bytes(path: &Path) -> Option<u64> {
-    let name = inner_name(path).file_name()?.to_str()?.to_ascii_lowercase();
-    if name.ends_with(".u64") || name.ends_with("_uint64") {
-        Some(8)
-    } else if name.ends_with(".u32") || name.ends_with("_uint32") {
-        Some(4)
-    } else {
-        None
-    }
-}
-
-/// Whether a name states a format.
-pub(super) fn is_named_as_input(path: &Path) -> bool {
-    by_name(&inner_name(path)).is_some()
-}
-
-/// The format that a name states.
-fn by_name(path: &Path) -> Option<Format> {
-    if sosd_key_bytes(path).is_some() {
-        return Some(Format::Sosd);
-    }
-    match extension(path).as_str() {
-        "csv" => Some(Format::Csv),
-        "tsv" => Some(Format::Tsv),
-        "json" | "jsonl" | "ndjson" => Some(Format::Jsonl),
-        "parquet" => Some(Format::Parquet),
-        _ => None,
-    }
-}
-
-/// Whether a name states a format that is not known, such as that of a configuration.
-pub(super) fn is_named_otherwise(path: &Path) -> bool {
-    !matches!(&*extension(path), "" | "txt" | "text" | "log" | "keys" | "lst" | "list" | "gz" | "zst" | "dat" | "data")
-}
-
-/// The extension of a path in small letters.
-pub(super) fn extension(path: &Path) -> String {
-    path.extension().and_then(|extension| extension.to_str()).unwrap_or_default().to_ascii_lowercase()
 }
 
 /// The first bytes of a file, decoded, and its last ones.
