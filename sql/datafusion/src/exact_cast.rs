@@ -1,10 +1,11 @@
-//! Exact casts of inserted rows to the types of their columns.
+//! Exact casts of inserted and updated rows to the types of their columns.
 //!
-//! DataFusion casts the rows of an `INSERT` as `CAST` does, which cuts off digits that the type cannot represent: 6.7
+//! DataFusion casts the rows of an `INSERT` or `UPDATE` as `CAST` does, which cuts off digits that the type cannot represent: 6.7
 //! became 6 in a column of integers.
 
 use crate::exact_text::is_finer;
 use crate::table::OgiveTable;
+use crate::write::check_keys_stay;
 use arrow_schema::DataType;
 use datafusion::arrow::array::types::{Float32Type, Float64Type};
 use datafusion::arrow::array::{Array, ArrayRef, AsArray, BooleanArray};
@@ -40,11 +41,11 @@ pub fn scalar_function(name: &str) -> Option<Arc<ScalarUDF>> {
     (name == NAME).then(|| EXACT_CAST.clone())
 }
 
-/// Has the casts of `INSERT` into a relation of ours fail for values that they would change.
+/// Has the casts of `INSERT` into a relation of ours, and of `UPDATE`, fail for values that they would change.
 #[derive(Debug)]
-pub(crate) struct CastInsertedExactly;
+pub(crate) struct CastWrittenExactly;
 
-impl AnalyzerRule for CastInsertedExactly {
+impl AnalyzerRule for CastWrittenExactly {
     fn analyze(&self, plan: LogicalPlan, _: &ConfigOptions) -> Result<LogicalPlan> {
         let changed = plan.transform_up(|plan| match plan {
             LogicalPlan::Dml(statement) => with_exact_casts(statement),
@@ -54,7 +55,7 @@ impl AnalyzerRule for CastInsertedExactly {
     }
 
     fn name(&self) -> &str {
-        "cast_inserted_exactly"
+        "cast_written_exactly"
     }
 }
 
@@ -63,9 +64,10 @@ fn with_exact_casts(statement: DmlStatement) -> Result<Transformed<LogicalPlan>>
     let LogicalPlan::Projection(Projection { expr, input, .. }) = statement.input.as_ref() else {
         return Ok(Transformed::no(LogicalPlan::Dml(statement)));
     };
-    if !is_ours || !matches!(statement.op, WriteOp::Insert(_)) {
+    if !is_ours || !matches!(statement.op, WriteOp::Insert(_) | WriteOp::Update) {
         return Ok(Transformed::no(LogicalPlan::Dml(statement)));
     }
+    check_keys_stay(&statement)?;
     let given = expr.iter().filter_map(|expr| {
         let Expr::Alias(Alias { expr, name, .. }) = expr else { return None };
         let given = match expr.as_ref() {
@@ -74,7 +76,10 @@ fn with_exact_casts(statement: DmlStatement) -> Result<Transformed<LogicalPlan>>
         };
         given.try_as_col().map(|column| (column.name.clone(), name.clone()))
     });
-    let rows = with_exact_values(input.as_ref().clone(), &given.collect())?;
+    let rows = match statement.op {
+        WriteOp::Update => input.as_ref().clone(),
+        _ => with_exact_values(input.as_ref().clone(), &given.collect())?,
+    };
     let columns = expr.iter().map(|expr| match expr {
         Expr::Alias(Alias { expr, name, .. }) => Ok(exact(expr, name, &rows)?.alias(name)),
         other => Ok(other.clone()),

@@ -1,6 +1,6 @@
 //! Sessions with support for Ogive: joins by key, external tables, and conditions that become known at run time.
 
-use crate::exact_cast::{CastInsertedExactly, EXACT_CAST};
+use crate::exact_cast::{CastWrittenExactly, EXACT_CAST};
 use crate::exact_literals::CompareLiteralsExactly;
 use crate::external_table::OgiveTableFactory;
 use crate::float_bounds::{LeaveOutFloatBounds, LeaveOutFloatConditions};
@@ -12,7 +12,7 @@ use crate::null_lists::SeparateNullsOfLists;
 use crate::relation::OgiveOptions;
 use crate::single_value::{AggregateScalarSubqueries, SINGLE_VALUE};
 use crate::unambiguous_filters::UnambiguousFilters;
-use crate::write::{OgiveFormatFactory, PartsPlanner};
+use crate::write::{ChangePlanner, OgiveFormatFactory, PartsPlanner, with_changes};
 use async_trait::async_trait;
 use datafusion::catalog::Session;
 use datafusion::error::Result;
@@ -65,7 +65,9 @@ pub fn configure(config: SessionConfig) -> SessionConfig {
 pub fn with_ogive(builder: SessionStateBuilder, options: &OgiveOptions) -> SessionStateBuilder {
     let mut builder = with_key_joins(builder);
     builder.file_formats().get_or_insert_default().push(Arc::new(OgiveFormatFactory));
-    builder.with_table_factory("OGIVE".to_owned(), Arc::new(OgiveTableFactory::new(options.clone())))
+    builder
+        .with_table_factory("OGIVE".to_owned(), Arc::new(OgiveTableFactory::new(options.clone())))
+        .with_query_planner(Arc::new(KeyQueryPlanner { changes_rows: true }))
 }
 
 /// Adds the rules and the planner of joins by key to a session, as [`with_ogive`] does, and nothing that writes.
@@ -92,23 +94,30 @@ pub fn with_key_joins(mut builder: SessionStateBuilder) -> SessionStateBuilder {
         .with_physical_optimizer_rule(Arc::new(LeaveOutFloatConditions))
         .with_analyzer_rule(Arc::new(SeparateNullsOfLists))
         .with_analyzer_rule(Arc::new(AggregateScalarSubqueries))
-        .with_analyzer_rule(Arc::new(CastInsertedExactly))
+        .with_analyzer_rule(Arc::new(CastWrittenExactly))
         .with_optimizer_rule(Arc::new(UnpackKeyLists))
         .with_optimizer_rule(Arc::new(MarkKeyJoins))
-        .with_query_planner(Arc::new(KeyQueryPlanner))
+        .with_query_planner(Arc::new(KeyQueryPlanner { changes_rows: false }))
 }
 
 /// DataFusion's planner, and that of joins by key.
 #[derive(Debug)]
-struct KeyQueryPlanner;
+struct KeyQueryPlanner {
+    /// Whether the session may change rows of stores.
+    changes_rows: bool,
+}
 
 #[async_trait]
 impl QueryPlanner for KeyQueryPlanner {
     async fn create_physical_plan(&self, plan: &LogicalPlan, session: &dyn Session) -> Result<Arc<dyn ExecutionPlan>> {
         let extensions: Vec<Arc<dyn ExtensionPlanner + Send + Sync>> =
-            vec![Arc::new(KeyJoinPlanner), Arc::new(PartsPlanner), Arc::new(FencePlanner)];
+            vec![Arc::new(KeyJoinPlanner), Arc::new(PartsPlanner), Arc::new(FencePlanner), Arc::new(ChangePlanner)];
         let planner = DefaultPhysicalPlanner::with_extension_planners(extensions);
-        let plan = with_fenced_unions(plan.clone())?;
+        let plan = match self.changes_rows {
+            true => with_changes(plan.clone())?,
+            false => plan.clone(),
+        };
+        let plan = with_fenced_unions(plan)?;
         planner.create_physical_plan(&plan, session).await
     }
 }

@@ -150,6 +150,21 @@ impl OgiveTable {
         Some((self.first().identity().clone(), self.options.clone()?))
     }
 
+    /// The names of the columns of the key.
+    pub(crate) fn key_names(&self) -> Vec<String> {
+        self.first().key().columns().iter().map(|part| part.name.clone()).collect()
+    }
+
+    /// The number of the last write to its store that it shows.
+    pub(crate) fn sequence(&self) -> Option<u64> {
+        self.first().sequence()
+    }
+
+    /// Has the next scan show what was written since, also by others.
+    pub(crate) fn reopen_when_read(&self) {
+        self.is_stale.store(true, Ordering::Release);
+    }
+
     fn relations(&self) -> Relations {
         self.relations.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
@@ -347,8 +362,8 @@ impl OgiveTable {
         let first = self.first();
         let location = &first.identity().location;
         let remedy = match (self.options.is_some(), statement) {
-            (true, "UPDATE") => "INSERT INTO it the changed rows, which replace those of the same key",
-            (true, _) => "remove rows by `ogive db delete`",
+            (true, "TRUNCATE") => "DELETE FROM it removes all rows",
+            (true, _) => "one process changes rows of a store: run the statement in a session without a cluster",
             (false, "UPDATE") => "COPY (SELECT ...) TO a new table, with the changed values",
             (false, _) => "COPY (SELECT ... WHERE ...) TO a new table, with the rows that stay",
         };

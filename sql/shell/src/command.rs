@@ -16,8 +16,8 @@ pub(crate) const HELP: &str = "\
 \\?                        this list
 A statement ends with a semicolon and may take several lines. Tab completes words, names of tables and columns, and
 paths in quotes. Ctrl-C cancels a query and clears a statement.
-INSERT INTO and COPY ... TO write rows. ALTER TABLE changes the columns of a keyspace of a store: ADD COLUMN c TYPE,
-ALTER COLUMN c TYPE t, ALTER COLUMN c DROP NOT NULL.";
+INSERT INTO and COPY ... TO write rows; UPDATE and DELETE change those of a keyspace of a store. ALTER TABLE changes its
+columns: ADD COLUMN c TYPE, ALTER COLUMN c TYPE t, ALTER COLUMN c DROP NOT NULL.";
 
 /// A command.
 #[derive(Clone, Debug, PartialEq, Eq)]

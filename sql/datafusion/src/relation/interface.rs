@@ -27,6 +27,11 @@ pub(crate) trait Relation: Debug + Send + Sync {
     /// The columns of the key.
     fn key(&self) -> &KeyColumns;
 
+    /// The number of the last write to its store that it shows; `None` for what is no store.
+    fn sequence(&self) -> Option<u64> {
+        None
+    }
+
     /// The number of rows.
     fn rows(&self) -> RowCount;
 

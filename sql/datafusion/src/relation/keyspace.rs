@@ -81,6 +81,10 @@ impl Relation for KeyspaceRelation {
         &self.key
     }
 
+    fn sequence(&self) -> Option<u64> {
+        Some(self.snapshot.sequence())
+    }
+
     /// Versions and removals count, and so the number is not exact.
     fn rows(&self) -> RowCount {
         RowCount::about(self.keyspace.estimate().0)

@@ -208,8 +208,13 @@ impl WriteRequest {
         // compared, so that is done again, in one step with the rows: a statement that fails states none.
         keyspace.deciding(self.types())?.adopt_from(files)?;
         store.close()?;
-        self.is_stale.store(true, Ordering::Release);
+        self.rows_are_there();
         Ok(())
+    }
+
+    /// Has the table of an `INSERT` show its rows.
+    pub(super) fn rows_are_there(&self) {
+        self.is_stale.store(true, Ordering::Release);
     }
 }
 

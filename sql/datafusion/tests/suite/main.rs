@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by it")]
 
 mod altering;
+mod changes;
 mod conditions;
 mod floats;
 mod inserts;
