@@ -188,6 +188,10 @@ mod book {
     struct TypedStore;
     #[doc = include_str!("../../../docs/recipes/transactions.md")]
     struct TransactionsRecipe;
+    #[doc = include_str!("../../../docs/recipes/latest-and-pages.md")]
+    struct LatestRecipe;
+    #[doc = include_str!("../../../docs/recipes/readers-and-backups.md")]
+    struct ReadersRecipe;
     #[doc = include_str!("../../../docs/recipes/join.md")]
     struct JoinRecipe;
     #[doc = include_str!("../../../docs/extend.md")]

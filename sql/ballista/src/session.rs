@@ -16,7 +16,7 @@ use ballista_core::optimizer::ballista_default_optimizer_rules;
 use datafusion::error::{DataFusionError, Result};
 use datafusion::execution::{SessionState, SessionStateBuilder};
 use datafusion::prelude::{SessionConfig, SessionContext};
-use ogive_datafusion::{OgiveOptions, UrlTables, with_long_timestamps, with_ogive};
+use ogive_datafusion::{OgiveOptions, UrlTables, with_long_timestamps, with_ogive, without_changes};
 use std::net::ToSocketAddrs;
 use std::sync::Arc;
 
@@ -48,7 +48,8 @@ pub fn session_state(config: SessionConfig, allowed: &Allowed) -> Result<Session
         .with_scalar_functions(ballista_scalar_functions())
         .with_aggregate_functions(ballista_aggregate_functions())
         .with_window_functions(ballista_window_functions());
-    let state = with_ogive(state, &OgiveOptions::default()).with_physical_optimizer_rule(Arc::new(SortBehindExchanges));
+    let state = without_changes(with_ogive(state, &OgiveOptions::default()));
+    let state = state.with_physical_optimizer_rule(Arc::new(SortBehindExchanges));
     let state = state.with_physical_optimizer_rule(Arc::new(SortBehindJoins));
     let state = state.with_physical_optimizer_rule(Arc::new(SortForLimits));
     let state = state.with_physical_optimizer_rule(Arc::new(ConstantsInMemory)).build();

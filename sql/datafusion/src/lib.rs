@@ -77,7 +77,7 @@ pub use join::{FenceExec, Hidden, KeyJoinNode, KeyJoinPlanner, LookUpJoinExec, M
 pub use key_set::KeyRange;
 pub use parse::parse_statements;
 pub use relation::{OgiveOptions, RelationIdentity, stores_and_keyspaces};
-pub use session::{configure, with_key_joins, with_long_timestamps, with_ogive};
+pub use session::{configure, with_key_joins, with_long_timestamps, with_ogive, without_changes};
 pub use single_value::aggregate_function;
 pub use source::{OgiveSource, PartitionRows, partition_rows};
 pub use store_schema::StoreSchema;

@@ -70,6 +70,13 @@ pub fn with_ogive(builder: SessionStateBuilder, options: &OgiveOptions) -> Sessi
         .with_query_planner(Arc::new(KeyQueryPlanner { changes_rows: true }))
 }
 
+/// Leaves `DELETE` and `UPDATE` out of a session of [`with_ogive`] whose plans are carried out by other processes: one
+/// process changes rows of a store.
+#[must_use]
+pub fn without_changes(builder: SessionStateBuilder) -> SessionStateBuilder {
+    builder.with_query_planner(Arc::new(KeyQueryPlanner { changes_rows: false }))
+}
+
 /// Adds the rules and the planner of joins by key to a session, as [`with_ogive`] does, and nothing that writes.
 #[must_use]
 pub fn with_key_joins(mut builder: SessionStateBuilder) -> SessionStateBuilder {

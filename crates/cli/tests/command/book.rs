@@ -18,6 +18,8 @@ const PAGES: &[(&str, &str)] = &[
     #[cfg(feature = "parquet")]
     ("recipes/dumps.md", include_str!("../../../../docs/recipes/dumps.md")),
     ("recipes/typed-store.md", include_str!("../../../../docs/recipes/typed-store.md")),
+    ("recipes/latest-and-pages.md", include_str!("../../../../docs/recipes/latest-and-pages.md")),
+    ("recipes/readers-and-backups.md", include_str!("../../../../docs/recipes/readers-and-backups.md")),
     ("recipes/join.md", include_str!("../../../../docs/recipes/join.md")),
 ];
 

@@ -85,6 +85,10 @@ async fn inserted_rows_replace_those_of_the_same_key() {
     // Rows of a source that says less of them than the keyspace, and one that has a null indeed.
     run(&context, "insert into k select key, case when key > 0 then 5 end from k where key between 300 and 310").await;
     assert_eq!(run(&context, "select min(number), max(number) from k where key between 300 and 310").await, "5 | 5\n");
+    for change in ["delete from k where key < 300", "update k set number = 1"] {
+        let error = refused(&context, change).await;
+        assert!(error.contains("in a session without a cluster"), "{error}");
+    }
     let error = refused(&context, "insert into k values (7, null)").await;
     assert!(error.contains("'number' is null"), "{error}");
     assert_eq!(leftovers(&store), Vec::<String>::new());
