@@ -1,7 +1,7 @@
 //! Exact casts of inserted and updated rows to the types of their columns.
 //!
-//! DataFusion casts the rows of an `INSERT` or `UPDATE` as `CAST` does, which cuts off digits that the type cannot represent: 6.7
-//! became 6 in a column of integers.
+//! DataFusion casts the rows of an `INSERT` or `UPDATE` as `CAST` does, which cuts off digits that the type cannot
+//! represent: 6.7 became 6 in a column of integers.
 
 use crate::exact_text::is_finer;
 use crate::table::OgiveTable;

@@ -1,9 +1,9 @@
 //! Statements that change rows of a keyspace where they are: `DELETE` and `UPDATE`.
 //!
-//! DataFusion hands tables the conditions of such a statement without what it knows of other tables, so that `DELETE ...
-//! WHERE id IN (SELECT ...)` would remove all rows. Here, the rows that the statement reads are a plan like that of a
-//! query, and a sink removes or replaces them. It has the store open for writing while they are read, and fails if
-//! somebody wrote to the store after the rows were opened: so each statement is one serialisable transaction.
+//! DataFusion hands tables the conditions of such a statement without what it knows of other tables, so that `DELETE
+//! ... WHERE id IN (SELECT ...)` would remove all rows. Here, the rows that the statement reads are a plan like that of
+//! a query, and a sink removes or replaces them. It has the store open for writing while they are read, and fails if
+//! another process wrote to the store after the rows were opened: so each statement is one serialisable transaction.
 
 use super::records::{check_nulls, nullable_columns};
 use super::request::{WriteRequest, existing};
