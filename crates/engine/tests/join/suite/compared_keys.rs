@@ -216,7 +216,8 @@ fn numbers_of_any_types_are_equal_exactly_if_they_are() {
     for _ in 0..400 {
         let (left, right) = (Side::draw(&mut random, 1), Side::draw(&mut random, 2));
         let kind = random.pick(&JoinKind::ALL).0;
-        let method = *random.pick(&[&methods()[..], &[JoinMethod::Auto, JoinMethod::Merge]].concat());
+        let methods = if random.one_in(2) { methods() } else { vec![JoinMethod::Auto, JoinMethod::Merge] };
+        let method = *random.pick(&methods);
         let what = format!("{} and {}, {kind} by {method}", left.what, right.what);
         let mut options = options(kind, method, 16 << 20);
         options.threads = *random.pick(&[1, 3]);
@@ -241,5 +242,5 @@ fn numbers_of_any_types_are_equal_exactly_if_they_are() {
         done += 1;
         pairs += rows.iter().filter(|row| row.1.is_some() && row.2.is_some()).count();
     }
-    assert!(done > 250 && refused > 0 && pairs > 500, "{done} {refused} {pairs}");
+    assert!(done > 150 && refused > 0 && pairs > 300, "{done} {refused} {pairs}");
 }
