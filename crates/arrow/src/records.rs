@@ -82,6 +82,19 @@ pub struct RecordEncoder {
     key: Vec<Option<usize>>,
     values: Vec<Option<usize>>,
     types: RecordType,
+    null_keys: NullKeys,
+}
+
+/// What becomes of rows whose keys have a null.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum NullKeys {
+    /// They are records if the type of the keys has nulls, and errors otherwise.
+    #[default]
+    Typed,
+    /// They are left out.
+    LeftOut,
+    /// They are the only records.
+    Only,
 }
 
 impl RecordEncoder {
@@ -111,7 +124,7 @@ impl RecordEncoder {
         }
         let types = record_type(schema, &key, &values, columns.is_some())?;
         let some = |columns: Vec<usize>| columns.into_iter().map(Some).collect();
-        Ok(Self { key: some(key), values: some(values), types })
+        Ok(Self { key: some(key), values: some(values), types, null_keys: NullKeys::Typed })
     }
 
     /// The records of these types of rows of a schema, whose columns have the names of
@@ -173,7 +186,7 @@ impl RecordEncoder {
             places.sort_unstable_by_key(|(place, _)| *place);
             places.into_iter().map(|(_, position)| position).collect()
         });
-        Ok(Self { key, values, types: types.clone() })
+        Ok(Self { key, values, types: types.clone(), null_keys: NullKeys::Typed })
     }
 
     /// The types of the records.
@@ -187,6 +200,21 @@ impl RecordEncoder {
     pub fn with_key_type(mut self, keys: KeyType) -> Self {
         self.types.keys = keys;
         self
+    }
+
+    /// The same rows without those whose keys have a null.
+    #[must_use]
+    pub fn without_null_keys(self) -> Self {
+        Self { null_keys: NullKeys::LeftOut, ..self }
+    }
+
+    /// Those of these rows whose keys have a null, with keys of a type that has nulls.
+    ///
+    /// # Errors
+    /// [`RecordError::Engine`] for keys of a type that has none with nulls.
+    pub fn only_null_keys(mut self) -> Result<Self, RecordError> {
+        self.types.keys = self.types.keys.with_nulls()?;
+        Ok(Self { null_keys: NullKeys::Only, ..self })
     }
 
     /// Passes the key and the value of each row of a batch to `visit`.
@@ -212,6 +240,10 @@ impl RecordEncoder {
         };
         let (mut key, mut value, mut field) = (Vec::new(), Vec::new(), Vec::new());
         for row in 0..batch.num_rows() {
+            let has_null = self.null_keys != NullKeys::Typed && keys.iter().any(|array| is_null(array, row));
+            if has_null == (self.null_keys == NullKeys::LeftOut) && self.null_keys != NullKeys::Typed {
+                continue;
+            }
             key.clear();
             value.clear();
             self.push_key(&keys, row, &mut key)?;

@@ -90,19 +90,26 @@ pub(crate) fn examine(input: &InputOptions, interrupt: &Interrupt) -> Result<Exa
 /// Finds the plans for two text inputs whose keys have one type: the narrowest that fits those of both.
 ///
 /// # Errors
-/// As [`load`].
-pub(crate) fn examine_both(inputs: [&InputOptions; 2], interrupt: &Interrupt) -> Result<[Examined; 2]> {
-    inputs.iter().try_for_each(|input| input.refuse_table())?;
+/// As [`load`], with the number of the input.
+pub(crate) fn examine_both(
+    inputs: [&InputOptions; 2],
+    interrupt: &Interrupt,
+) -> Result<[Examined; 2], Box<(usize, Failure)>> {
+    let of_side = |side: usize| move |failure| Box::new((side, failure));
+    for (side, input) in inputs.iter().enumerate() {
+        input.refuse_table().map_err(of_side(side))?;
+    }
     let mut sample = TypeSample::Start;
     loop {
-        let mut schemas = [inputs[0].schema(sample)?, inputs[1].schema(sample)?];
+        let schema = |side: usize| inputs[side].schema(sample).map_err(of_side(side));
+        let mut schemas = [schema(0)?, schema(1)?];
         Schema::unite_keys(&mut schemas, [&inputs[0].path, &inputs[1].path]);
-        let read = |side: usize| read_through(inputs[side], &schemas[side], interrupt);
+        let read = |side: usize| read_through(inputs[side], &schemas[side], interrupt).map_err(of_side(side));
         match read(0).and_then(|left| Ok([left, read(1)?])) {
-            Err(failure)
-                if sample == TypeSample::Start && schemas.iter().any(|schema| is_wrong_guess(&failure, schema)) =>
+            Err(failed)
+                if sample == TypeSample::Start && schemas.iter().any(|schema| is_wrong_guess(&failed.1, schema)) =>
             {
-                tell_restart(&failure);
+                tell_restart(&failed.1);
                 sample = TypeSample::Whole;
             }
             done => {

@@ -211,7 +211,7 @@ pub(crate) fn build_csv(
     target: Target,
     progress: Option<&Object<'_>>,
 ) -> PyResult<()> {
-    let file = CsvFile::open(&path, &key)?;
+    let file = CsvFile::open(&path, &key, false)?;
     file.warn(py)?;
     let rows = RecordEncoder::new(&file.schema, &key, columns.as_deref()).map_err(errors::of_record)?;
     let keys = file.key_type(&key)?.unwrap_or(rows.types().keys);

@@ -30,8 +30,9 @@ pub(crate) struct CsvFile {
 }
 
 impl CsvFile {
-    /// Reads a file with a header for the types of its columns, of which these are the key.
-    pub(crate) fn open(path: &Path, key: &[String]) -> PyResult<Self> {
+    /// Reads a file with a header for the types of its columns, of which these are the key. That of a side of a join may
+    /// be null though it is one column, and is of numbers where all its values are, however they are written.
+    pub(crate) fn open(path: &Path, key: &[String], is_joined: bool) -> PyResult<Self> {
         let (mut rows, names) = open(path)?;
         let names = unique_names(&names);
         let mut guesses = vec![ColumnGuess::new(); names.len()];
@@ -42,13 +43,16 @@ impl CsvFile {
         }
         let (mut columns, mut fields, mut remarks) = (Vec::new(), Vec::new(), Vec::new());
         for (name, guess) in names.iter().zip(&guesses) {
-            let may_be_null = may_be_null(key.contains(name), key.len());
-            let column = TextColumn::of_guess(guess.guessed(may_be_null), may_be_null);
+            let is_key = key.contains(name);
+            let may_be_null = is_joined || may_be_null(is_key, key.len());
+            let mut column = TextColumn::of_guess(guess.guessed(may_be_null), may_be_null);
+            let exact = guess.united_with(guess).filter(|_| is_joined && is_key);
+            (column.key_type, column.is_united) = (exact.unwrap_or(column.key_type), exact.is_some());
             // Names of columns that are left out may be too long for fields.
             let field = Field::new(format!("c{}", columns.len()), column.key_type);
             fields.push(if column.nullable { field.nullable() } else { field });
             columns.push(column);
-            if key.contains(name) {
+            if is_key && exact.is_none() {
                 remarks.extend(guess.remark(&format!("{}: column '{name}'", path.display()), may_be_null));
             }
         }
@@ -83,6 +87,12 @@ impl CsvFile {
         };
         let components: Vec<Component> = columns.iter().map(component).collect();
         Ok(Some(KeyType::Tuple(TupleType::new(&components).map_err(errors::of)?)))
+    }
+
+    /// Whether a column of a key has nulls.
+    pub(crate) fn has_nulls(&self, key: &[String]) -> bool {
+        let of = |name: &String| self.columns.get(self.schema.index_of(name).ok()?);
+        key.iter().any(|name| of(name).is_some_and(|column| column.nullable))
     }
 
     /// Warns of columns of the key that are text, and are ordered as such, though they have numbers.

@@ -60,11 +60,11 @@ pub(crate) struct Join {
 
 impl Prepared {
     fn new([left, right]: [JoinSource; 2], settings: &Settings) -> PyResult<Self> {
-        let (left_keys, right_keys) = (left.record_type().keys, right.record_type().keys);
-        if left_keys != right_keys {
+        let (left_keys, right_keys) = (left.key_type(), right.key_type());
+        if !left_keys.is_comparable(right_keys) {
             let message = format!(
                 "the keys of the left input are of type {left_keys}, those of the right one of type {right_keys}; \
-                 convert one of them"
+                 convert one of them, or join by columns that are both of one type, or of numbers"
             );
             return Err(errors::new("WrongType", &message));
         }
@@ -78,9 +78,11 @@ impl Prepared {
             .threads(settings.threads.max(1))
             .any_order(settings.any_order)
             .profile(profile.unwrap_or_default());
-        // Of a full join, the fields of either side may be null.
-        let shown = if is_exchanged { JoinKind::Full } else { kind };
-        let records = JoinedRecords::of(&left, &right, shown).or_raise()?;
+        let records = match is_exchanged {
+            true => JoinedRecords::of_right_join(&left, &right),
+            false => JoinedRecords::of(&left, &right, kind),
+        };
+        let records = records.or_raise()?;
         Ok(Self { left, right, is_exchanged, options, records })
     }
 
@@ -264,7 +266,7 @@ fn exchange_sides(plan: &mut Json) {
 impl Join {
     #[new]
     fn new(left: &JoinInput, right: &JoinInput, settings: Settings) -> PyResult<Self> {
-        Ok(Self { prepared: Native::new(Prepared::new(sources(left, right)?, &settings)?) })
+        Ok(Self { prepared: Native::new(Prepared::new(sources([left, right], &settings.how)?, &settings)?) })
     }
 
     #[getter]

@@ -13,10 +13,9 @@ use crate::table::{Table, open_options};
 use arrow_array::RecordBatch;
 use arrow_schema::{ArrowError, SchemaRef};
 use ogive::io::{locate, locate_folder, remote_url};
-use ogive::join::{JoinSource, RecordShape};
+use ogive::join::{JoinRecords, JoinSource, RecordShape};
 use ogive::lsm::has_store;
 use ogive::table::Record;
-use ogive::types::{Component, KeyType, NullOrder, TupleType};
 use ogive::{Cause, Db, DbOptions, DbSnapshot, Error};
 use ogive_arrow::{RecordEncoder, longest_record_bytes};
 use pyo3::prelude::*;
@@ -35,8 +34,10 @@ struct Frame {
     name: String,
     schema: SchemaRef,
     on: Vec<String>,
-    /// The type of the keys, if it is another than that of the columns.
-    keys: Option<KeyType>,
+    /// Whether it is a file of text.
+    is_text: bool,
+    /// Finds whether there are nulls in its keys.
+    has_null_keys: Arc<dyn Fn() -> PyResult<bool> + Send + Sync>,
     rows: u64,
     bytes: u64,
     /// The length of the longest record, if it is known.
@@ -61,85 +62,35 @@ impl JoinInput {
     }
 }
 
-/// Both inputs, whose keys have one type where they can: rows with columns take that of the other input.
-pub(crate) fn sources(left: &JoinInput, right: &JoinInput) -> PyResult<[JoinSource; 2]> {
-    Ok(match (left.side.get()?, right.side.get()?) {
-        (Side::Source(left), Side::Source(right)) => [left.clone(), right.clone()],
-        (Side::Source(left), Side::Frame(right)) => [left.clone(), right.source(Some(left.record_type().keys))?],
-        (Side::Frame(left), Side::Source(right)) => [left.source(Some(right.record_type().keys))?, right.clone()],
-        (Side::Frame(left), Side::Frame(right)) => {
-            let (one, other) = (left.key_type()?, right.key_type()?);
-            let common = common(one, other).or_else(|| with_nulls_of(one, other));
-            [left.source(common)?, right.source(common)?]
-        }
-    })
-}
-
-fn is_integer(key_type: KeyType) -> bool {
-    is_unsigned(key_type)
-        || matches!(key_type, KeyType::I8 | KeyType::I16 | KeyType::I32 | KeyType::I64 | KeyType::I128)
-}
-
-fn is_unsigned(key_type: KeyType) -> bool {
-    matches!(key_type, KeyType::U8 | KeyType::U16 | KeyType::U32 | KeyType::U64 | KeyType::U128)
-}
-
-/// The type that has every integer of 64 bits, with a sign or without.
-const INTEGERS: KeyType = KeyType::Decimal { precision: 20, scale: 0 };
-
-/// Whether keys are integers, or decimals, which may be the same numbers.
-fn is_exact_number(key_type: KeyType) -> bool {
-    is_integer(key_type) || matches!(key_type, KeyType::Decimal { .. })
-}
-
-/// The type that has the integers of both.
-fn common(left: KeyType, right: KeyType) -> Option<KeyType> {
-    if left == right || !is_integer(left) || !is_integer(right) {
-        return None;
-    }
-    let is_long = [left, right].iter().any(|key_type| matches!(key_type, KeyType::U128 | KeyType::I128));
-    Some(match (is_unsigned(left) && is_unsigned(right), is_long) {
-        (true, false) => KeyType::U64,
-        (true, true) => KeyType::U128,
-        // An `u64` may be greater than any `i64`.
-        (false, false) if [left, right].contains(&KeyType::U64) => INTEGERS,
-        (false, true) => KeyType::I128,
-        (false, _) => KeyType::I64,
-    })
-}
-
-/// The type of keys of several columns that differ only in which may be null: what may be in one may be in it.
-fn with_nulls_of(one: KeyType, other: KeyType) -> Option<KeyType> {
-    let (KeyType::Tuple(one), KeyType::Tuple(other)) = (one, other) else { return None };
-    let component = |(one, other): (Component, Component)| {
-        let nulls = if one.nulls == NullOrder::Never { other.nulls } else { one.nulls };
-        (Component { nulls, ..one } == Component { nulls, ..other }).then_some(Component { nulls, ..one })
+/// Both inputs of a join of this kind, which compares keys of different types.
+pub(crate) fn sources(inputs: [&JoinInput; 2], how: &str) -> PyResult<[JoinSource; 2]> {
+    let keeps_rows = [matches!(how, "left" | "full" | "anti"), matches!(how, "right" | "full")];
+    let source = |side: usize| match inputs[side].side.get()? {
+        Side::Source(source) => Ok(source.clone()),
+        Side::Frame(frame) => frame.source(keeps_rows[side]),
     };
-    let components: Option<Vec<Component>> = one.components().zip(other.components()).map(component).collect();
-    let is_as_long = one.components().count() == other.components().count();
-    TupleType::new(&components.filter(|_| is_as_long)?).ok().map(KeyType::Tuple)
+    Ok([source(0)?, source(1)?])
+}
+
+/// Whether a column of this name has a null in a row of these batches.
+fn has_nulls(batches: impl Iterator<Item = Result<RecordBatch, ArrowError>>, names: &[String]) -> PyResult<bool> {
+    for batch in batches {
+        let batch = batch.map_err(crate::arrow::errors::arrow_error)?;
+        let columns = names.iter().filter_map(|name| batch.column_by_name(name));
+        if columns.map(|column| column.logical_null_count()).any(|nulls| nulls > 0) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 impl Frame {
-    fn encoder(&self) -> PyResult<RecordEncoder> {
+    /// The rows as records. Those with nulls in their keys match nothing; a join that keeps rows without partner keeps
+    /// them as well.
+    fn source(&self, keeps_rows: bool) -> PyResult<JoinSource> {
         let rows = RecordEncoder::new(&self.schema, &self.on, None).map_err(errors::of_record)?;
-        let keys = self.keys.unwrap_or(rows.types().keys);
-        Ok(rows.with_key_type(keys))
-    }
-
-    fn key_type(&self) -> PyResult<KeyType> {
-        Ok(self.encoder()?.types().keys)
-    }
-
-    /// The rows as records, with integers, decimals and nulls of the type that is wanted.
-    fn source(&self, wanted: Option<KeyType>) -> PyResult<JoinSource> {
-        let mut rows = self.encoder()?;
-        let own = rows.types().keys;
-        let is_read_as =
-            |wanted: KeyType| is_exact_number(wanted) && is_exact_number(own) || with_nulls_of(wanted, own).is_some();
-        if let Some(wanted) = wanted.filter(|&wanted| is_read_as(wanted)) {
-            rows = rows.with_key_type(wanted);
-        }
+        let null_rows = rows.clone();
+        let rows = rows.without_null_keys();
         let types = rows.types().clone();
         let shape = RecordShape {
             name: self.name.clone(),
@@ -148,8 +99,24 @@ impl Frame {
             rows: self.rows,
             bytes: self.bytes,
         };
+        let mut source = JoinSource::unsorted(shape, self.records(rows)).with_types(types);
+        if keeps_rows && (self.has_null_keys)()? {
+            let null_rows = null_rows.only_null_keys().map_err(errors::of_record)?;
+            source = source.with_null_records(self.records(null_rows)).or_raise()?;
+        }
+        if self.is_text {
+            source = source.written_as_text();
+        }
+        Ok(match self.longest_bytes {
+            Some(bytes) => source.with_longest_record(bytes),
+            None => source,
+        })
+    }
+
+    /// Opens the records that are made of the rows.
+    fn records(&self, rows: RecordEncoder) -> impl Fn() -> JoinRecords + Send + Sync + 'static {
         let (name, open, rows) = (self.name.clone(), self.open.clone(), Arc::new(rows));
-        let records = move || -> Box<dyn Iterator<Item = ogive::Result<Record>> + Send> {
+        move || -> JoinRecords {
             match open() {
                 Ok(batches) => Box::new(FrameRecords {
                     name: name.clone(),
@@ -161,12 +128,7 @@ impl Frame {
                 }),
                 Err(error) => Box::new(std::iter::once(Err(errors::carried(&name, error)))),
             }
-        };
-        let source = JoinSource::unsorted(shape, records).with_types(types);
-        Ok(match self.longest_bytes {
-            Some(bytes) => source.with_longest_record(bytes),
-            None => source,
-        })
+        }
     }
 }
 
@@ -299,11 +261,16 @@ impl JoinInput {
             reading.check_log(py, &path)?;
         }
         let csv = match is_csv {
-            true => Some(py.detach(|| CsvFile::open(&path, &on))?),
+            true => Some(Arc::new(py.detach(|| CsvFile::open(&path, &on, true))?)),
             false => None,
         };
         csv.iter().try_for_each(|file| file.warn(py))?;
-        let keys = csv.as_ref().map_or(Ok(None), |file| file.key_type(&on))?;
+        let (key, file, place, how) = (on.clone(), csv.clone(), path.clone(), reading.clone());
+        let has_null_keys = move || match &file {
+            Some(file) => Ok(file.has_nulls(&key)),
+            None => has_nulls(how.rows(&place, Some(key.clone()))?.0, &key),
+        };
+        let is_text = csv.is_some();
         let open = move || -> PyResult<(BatchReader, u64)> {
             match &csv {
                 Some(file) => Ok((file.rows()?, ROWS_AT_ONCE as u64)),
@@ -320,7 +287,8 @@ impl JoinInput {
                 name,
                 schema,
                 on,
-                keys,
+                is_text,
+                has_null_keys: Arc::new(has_null_keys),
                 rows,
                 bytes: rows * RECORD_BYTES,
                 longest_bytes: None,
@@ -348,13 +316,16 @@ impl JoinInput {
         let sum = |of: fn(&RecordBatch) -> usize| batches.iter().map(|batch| of(batch) as u64).sum::<u64>();
         let (rows, bytes) = (sum(RecordBatch::num_rows), sum(RecordBatch::get_array_memory_size));
         let longest_bytes = Some(longest_record_bytes(&batches));
+        let (key, looked_at) = (on.clone(), batches.clone());
+        let has_null_keys = move || has_nulls(looked_at.iter().cloned().map(Ok), &key);
         let open = move || -> PyResult<BatchIterator> { Ok(Box::new(batches.clone().into_iter().map(Ok))) };
         Ok(Self {
             side: Native::new(Side::Frame(Frame {
                 name,
                 schema,
                 on,
-                keys: None,
+                is_text: false,
+                has_null_keys: Arc::new(has_null_keys),
                 rows,
                 bytes,
                 longest_bytes,

@@ -327,8 +327,8 @@ def test_csv_files_are_read_as_the_command_reads_them(tmp_path: Path) -> None:
         table = ogive.build(file, key="k", to=tmp_path / "t.ogive")
     assert table.types == ("text", "{v: f64}")
     assert [(row["k"], str(row["v"])) for row in table.scan().to_pylist()] == [("", "2.0"), ("1", "-0.0")]
-    with pytest.warns(UserWarning, match="column 'k' has numbers"):
-        assert len(ogive.join(file, file, on="k").collect()) == 2
+    # In a join it is a null, which matches nothing.
+    assert len(ogive.join(file, file, on="k").collect()) == 1
     assert str(ogive.build(file, key="v", to=tmp_path / "t.ogive").scan().to_pylist()[0]["v"]) == "0.0"
     # Of several columns, some may be null; they come last.
     file.write_text("a,b,v\n1,,x\n1,7,y\n")

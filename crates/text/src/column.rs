@@ -1,7 +1,7 @@
 //! Columns of files of separated fields: their names, and the values of their fields.
 
 use crate::infer::{GuessedType, fits, may_be_string, truth};
-use crate::numbers::append_united;
+use crate::numbers::{append_united, means_float};
 use crate::plain::{is_as_printed, is_plain_timestamp, plain_float};
 use crate::reader::Written;
 use crate::show::shortened;
@@ -124,6 +124,13 @@ impl TextColumn {
         // Spreadsheets often pad numbers.
         let exact = self.guessed || matches!(key_type, KeyType::Tuple(_));
         let written = if exact { written } else { written.trim_ascii() };
+        // Equal to a key of the other side is only what it means.
+        if self.is_united
+            && matches!(key_type, KeyType::F32 | KeyType::F64)
+            && !std::str::from_utf8(written).is_ok_and(|text| means_float(key_type, text))
+        {
+            return false;
+        }
         // Timestamps in this form have no zone.
         let may_be_plain = !(self.guessed && self.is_zoned && matches!(key_type, KeyType::Timestamp(_)));
         if may_be_plain && key_type.append_plain(written, target) {

@@ -18,6 +18,9 @@ pub struct ColumnGuess {
     values: u64,
     /// Values that are numbers.
     numbers: u64,
+    /// Strings of JSON that have the text of numbers, and how those are written.
+    strings_of_numbers: u64,
+    string_forms: NumberForms,
     /// Integer types that fit, from the narrowest.
     integers: [bool; INTEGERS.len()],
     is_float: bool,
@@ -160,6 +163,8 @@ impl ColumnGuess {
         Self {
             values: 0,
             numbers: 0,
+            strings_of_numbers: 0,
+            string_forms: NumberForms::NONE,
             integers: [true; INTEGERS.len()],
             is_float: true,
             decimals: DecimalGuess::Unseen,
@@ -239,6 +244,10 @@ impl ColumnGuess {
         }
         self.is_bool &= !is_string;
         self.numbers += u64::from(is_number);
+        if is_string && decimal(text).is_some() {
+            self.strings_of_numbers += 1;
+            self.string_forms = self.string_forms.with(NumberForms::of(text));
+        }
         if self.first_other.is_none() && !self.is_float && !self.integers.contains(&true) {
             self.first_other = Some((record, shortened(field)));
         }
@@ -338,6 +347,8 @@ impl ColumnGuess {
         Self {
             values: self.values + other.values,
             numbers: self.numbers + other.numbers,
+            strings_of_numbers: self.strings_of_numbers + other.strings_of_numbers,
+            string_forms: self.string_forms.with(other.string_forms),
             integers,
             is_float: self.is_float && other.is_float,
             decimals: self.decimals.with(other.decimals),
@@ -360,6 +371,16 @@ impl ColumnGuess {
             inexact: None,
             odd: None,
         }
+    }
+
+    /// The type of the numbers of this column and of another one, beside which the values of this one are text: they
+    /// are strings of JSON, and all are numbers.
+    #[must_use]
+    pub fn strings_beside(&self, other: &Self) -> Option<KeyType> {
+        let are_numbers = self.values > 0 && self.strings_of_numbers == self.values;
+        let is_of_numbers = other.numbers > 0 && other.numbers == other.values;
+        let exact = || self.string_forms.with(other.forms).key_type();
+        (are_numbers && is_of_numbers).then(|| exact().unwrap_or(KeyType::F64))
     }
 
     /// Why values that are of a narrower type alone are text together with those of `other`, which are those of `path`.

@@ -9,6 +9,9 @@ const UNSIGNED: [(usize, KeyType); 2] = [(19, KeyType::U64), (38, KeyType::U128)
 const SIGNED: [(usize, KeyType); 2] = [(18, KeyType::I64), (38, KeyType::I128)];
 /// Digits of decimals: those that 8 bytes hold, and those that 16 bytes do.
 const DECIMAL_DIGITS: [u8; 2] = [18, 38];
+/// Digits that all floats of 32 and of 64 bits keep.
+const F32_DIGITS: usize = 6;
+const F64_DIGITS: usize = 15;
 
 /// How the numbers of a column are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,7 +56,7 @@ impl NumberForms {
     }
 
     /// The narrowest type in which equal numbers are equal, if there is one that loses none.
-    fn key_type(self) -> Option<KeyType> {
+    pub(crate) fn key_type(self) -> Option<KeyType> {
         if !self.is_plain {
             return None;
         }
@@ -88,6 +91,26 @@ impl ColumnGuess {
         let forms = self.forms.with(other.forms);
         let is_lost = together == KeyType::Text || (together == KeyType::F64 && forms.are_whole);
         forms.key_type().filter(|_| is_lost && are_numbers(self) && are_numbers(other))
+    }
+}
+
+/// Whether a number that is read as a float means that: it is the float, if it is whole, and else the shortest number
+/// that means it, with any zeros behind. What is written with an exponent was a float before.
+pub(crate) fn means_float(key_type: KeyType, text: &str) -> bool {
+    let always = if key_type == KeyType::F32 { F32_DIGITS } else { F64_DIGITS };
+    let Some((whole, fraction)) = parts(text) else { return true };
+    let fraction = fraction.trim_end_matches('0');
+    if whole.len() + fraction.len() <= always {
+        return true;
+    }
+    let float = match key_type {
+        KeyType::F32 => text.parse::<f32>().map(|float| (f64::from(float), float.to_string())),
+        _ => text.parse::<f64>().map(|float| (float, float.to_string())),
+    };
+    let Ok((float, shortest)) = float else { return true };
+    match fraction.is_empty() {
+        true => format!("{:.0}", float.abs()) == whole,
+        false => parts(&shortest) == Some((whole, fraction)),
     }
 }
 
@@ -147,6 +170,19 @@ mod tests {
             (&["12345678901234567890123456789012345678.5"], &["1.55"], None),
         ] {
             assert_eq!(united(left, right).as_deref(), name, "{left:?} {right:?}");
+        }
+        for (key_type, text, means) in [
+            (KeyType::F64, "0.10", true),
+            (KeyType::F64, "9007199254740992.00", true),
+            (KeyType::F64, "9007199254740993.00", false),
+            (KeyType::F64, "-0.12345678901234568", true),
+            (KeyType::F64, "0.12345678901234567890", false),
+            (KeyType::F32, "16777217.0", false),
+            (KeyType::F32, "0.3", true),
+            (KeyType::F32, "0.300000001", false),
+            (KeyType::F64, "1e400", true),
+        ] {
+            assert_eq!(means_float(key_type, text), means, "{key_type} {text}");
         }
         let read = |key_type: &str, text: &str| {
             let (key_type, mut bytes): (KeyType, _) = (key_type.parse().unwrap(), Vec::new());

@@ -221,30 +221,6 @@ fn place(column: Option<&str>, is_key: bool) -> String {
 }
 
 impl InputError {
-    /// The input file.
-    pub(crate) fn path(&self) -> &Path {
-        match self {
-            Self::Io { path, .. }
-            | Self::Empty { path }
-            | Self::NoGoodRow { path, .. }
-            | Self::NotSosd { path, .. }
-            | Self::NoSuchColumn { path, .. }
-            | Self::WrongType { path, .. }
-            | Self::Nested { path, .. }
-            | Self::NewField { path, .. }
-            | Self::NoKeys { path }
-            | Self::WrongKey { path, .. }
-            | Self::LineTooLong { path, .. }
-            | Self::RowTooLong { path, .. }
-            | Self::TextBehindQuote { path, .. }
-            | Self::UnknownEscape { path, .. }
-            | Self::BareReturn { path, .. }
-            | Self::BadRow { path, .. }
-            | Self::BadRows { path, .. }
-            | Self::Malformed { path, .. } => path,
-        }
-    }
-
     /// Whether the rows behind this one can be read.
     pub(crate) fn is_of_row(&self) -> bool {
         matches!(self, Self::WrongType { .. } | Self::Nested { .. } | Self::NewField { .. } | Self::BadRow { .. })

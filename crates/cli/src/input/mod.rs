@@ -33,6 +33,7 @@ mod schema;
 mod sosd;
 mod stored;
 mod table;
+mod united_keys;
 
 pub(crate) use columns::Column;
 pub(crate) use error::InputError;

@@ -48,14 +48,12 @@ impl InputOptions {
 
     /// Completes the columns of the key, whose types are known or yet to be guessed.
     pub(super) fn complete_keys(&self, keys: &mut [ReadColumn]) {
+        // Where such records are left out, a type of keys that is known is that of the other side of a join.
+        let is_of_other_side = self.leave_null_keys_out && self.key_type.is_some();
+        keys.iter_mut().for_each(|column| column.is_united = is_of_other_side);
         match keys {
-            // Where such records are left out, a type of keys that is known is that of the other side of a join.
             _ if self.leaves_null_keys_out() => {
-                let is_of_other_side = self.key_type.is_some();
-                keys.iter_mut().for_each(|column| {
-                    column.nullable |= is_of_other_side;
-                    column.is_united = is_of_other_side;
-                });
+                keys.iter_mut().for_each(|column| column.nullable |= is_of_other_side);
             }
             // Keys of one column are never null, unless they are tuples of it.
             [column] if self.key_type.is_none_or(|key_type| key_type == column.key_type) => column.nullable = false,

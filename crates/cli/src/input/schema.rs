@@ -12,7 +12,6 @@ use crate::values::size::counted;
 use ogive::KeyType;
 use ogive::types::{Component, FIELDS_MAX, Field, KeyColumn, NullOrder, RecordType, RowType, TupleType, ValueType};
 use ogive_text::{ColumnGuess, FieldBytes, GuessedType, TextColumn, Written, may_be_null, unique_names};
-use std::path::Path;
 use std::sync::Arc;
 
 /// Records at the start of an input by which types are guessed where it is read again if a later one does not fit:
@@ -256,8 +255,7 @@ impl Schema {
             let GuessedType { key_type, nullable, is_zoned } = guess.guessed(column.may_be_null);
             (column.key_type, column.nullable, column.is_zoned) = (key_type, nullable, is_zoned);
             column.seen = Some(Arc::new(guess.clone()));
-            let shown = if names.len() > 1 { format!("column '{}'", column.name) } else { "the input".to_owned() };
-            remarks.extend(guess.remark(&shown, column.may_be_null));
+            remarks.extend(column.remark(guess, &names));
         }
         // A later record may have a null in its key.
         if let [key] = &mut columns[..key_count]
@@ -270,54 +268,6 @@ impl Schema {
         let schema = Self::new(options, columns, values, names.len() > 1 || options.has_columns(), remarks)?;
         guesses.truncate(key_count);
         Ok(Self { file_columns: names.len(), names, guesses, ..schema })
-    }
-
-    /// Gives the keys of two text inputs, at these paths, the narrowest types that fit those of both, column by column.
-    /// Where one type is given, it is that of both.
-    pub(crate) fn unite_keys(schemas: &mut [Self; 2], paths: [&Path; 2]) {
-        let [left, right] = schemas;
-        if left.keys.len() != right.keys.len() {
-            return;
-        }
-        let is_alone = left.keys.len() == 1;
-        for index in 0..left.keys.len() {
-            let (one, other) = (&mut left.keys[index], &mut right.keys[index]);
-            match (left.guesses.get(index), right.guesses.get(index)) {
-                (Some(Some(guess)), Some(Some(other_guess))) => {
-                    let GuessedType { key_type, nullable, .. } =
-                        guess.with(other_guess).guessed(one.may_be_null || other.may_be_null);
-                    let united = guess.united_with(other_guess);
-                    let key_type = united.unwrap_or(key_type);
-                    for (guesses, remarks, column, paths) in [
-                        ([guess, other_guess], &mut left.remarks, &*one, paths),
-                        ([other_guess, guess], &mut right.remarks, &*other, [paths[1], paths[0]]),
-                    ] {
-                        let keys = match column.name.is_empty() {
-                            true => shown(paths[0]).to_string(),
-                            false => format!("column '{}' of {}", column.name, shown(paths[0])),
-                        };
-                        let there = shown(paths[1]).to_string();
-                        let remark = guesses[0].remark_with(&keys, guesses[1], &there, column.may_be_null);
-                        remarks.extend(remark.filter(|_| united.is_none()));
-                    }
-                    // Whether there are zones stays as it was seen of each, and whether nulls are left out.
-                    for column in [one, other] {
-                        (column.key_type, column.is_united) = (key_type, united.is_some());
-                        column.nullable = if is_alone { column.nullable } else { nullable };
-                    }
-                }
-                (Some(Some(_)), _) => one.take_type(other, is_alone),
-                (_, Some(Some(_))) => other.take_type(one, is_alone),
-                _ => {}
-            }
-        }
-        for schema in schemas {
-            let key_type = match &schema.keys[..] {
-                [key] => Some(key.key_type),
-                keys => tuple_of(keys),
-            };
-            schema.record_type.keys = key_type.unwrap_or(schema.record_type.keys);
-        }
     }
 
     /// The schema of columns whose types are known.
@@ -382,6 +332,12 @@ impl ReadColumn {
         TextColumn { key_type, nullable, may_be_null, guessed, is_zoned, is_united }
     }
 
+    /// Why it is text or of floats, as it was guessed, if it is that; `names` are those of all columns.
+    pub(super) fn remark(&self, guess: &ColumnGuess, names: &[String]) -> Option<String> {
+        let shown = if names.len() > 1 { format!("column '{}'", self.name) } else { "the input".to_owned() };
+        guess.remark(&shown, self.may_be_null)
+    }
+
     /// What keeps its numbers exact, if they are floats or text since some have more digits behind the point.
     fn mixed_scales(&self, type_option: &str) -> Option<String> {
         let decimal = self.seen.as_deref()?.mixed_decimal(self.may_be_null)?;
@@ -433,12 +389,6 @@ impl ReadColumn {
         }
     }
 
-    /// Takes the type of another column, which is given. The only column of a key keeps its nulls: they are left out.
-    fn take_type(&mut self, given: &Self, is_alone: bool) {
-        self.nullable = given.nullable || (is_alone && self.nullable);
-        (self.key_type, self.guessed) = (given.key_type, false);
-    }
-
     /// The type of this value together with those by which the type was guessed, if it is another one.
     pub(super) fn fitting(&self, written: Option<&str>) -> Option<String> {
         let mut seen = ColumnGuess::clone(self.seen.as_deref().filter(|_| self.guessed)?);
@@ -470,7 +420,7 @@ fn component_count(key_type: KeyType) -> usize {
 }
 
 /// The type of keys in several columns, of which each has its own.
-fn tuple_of(columns: &[ReadColumn]) -> Option<KeyType> {
+pub(super) fn tuple_of(columns: &[ReadColumn]) -> Option<KeyType> {
     let component = |column: &ReadColumn| Component {
         nulls: if column.nullable { NullOrder::Last } else { NullOrder::Never },
         ..Component::new(column.key_type)

@@ -100,5 +100,5 @@ fn equal_numbers_are_equal_however_they_are_written() {
     folder.write("f.csv", "k,b\n7.0,p\n,q\n8.0,r\n");
     assert_eq!(join(&folder, &["f.csv", "l.ogive"]).exits_with(0).stdout, "7\tp\ty\n");
     folder.write("f.csv", "k,b\n7.5,p\n");
-    join(&folder, &["f.csv", "l.ogive"]).exits_with(1).complains_of("'7.5' in record 1 of f.csv");
+    join(&folder, &["f.csv", "l.ogive"]).exits_with(0).prints("");
 }

@@ -4,6 +4,7 @@
 mod beside;
 mod book;
 mod columns;
+mod compared_keys;
 mod dbs;
 mod demo;
 mod every_type;

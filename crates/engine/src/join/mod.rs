@@ -12,15 +12,15 @@
 //! | `plan` | the cost of each method, and the choice (`choose`) |
 //! | `output` | tables, files, callbacks, rows that another thread takes |
 //! | `run`, `execute`, `iterate` | a join from its inputs to its output; its threads; its rows as an iterator |
-//! | `null_rows` | rows whose keys have a null, which match nothing |
+//! | `keys`, `unmatched` | the type in which the keys of both inputs are compared; rows whose keys match nothing |
 
 mod execute;
 #[doc(hidden)]
 pub mod extend;
 mod input;
 mod iterate;
+mod keys;
 mod methods;
-mod null_rows;
 mod output;
 mod plan;
 mod rows;
@@ -29,6 +29,7 @@ mod run;
 mod test_relations;
 #[cfg(test)]
 mod thread_tests;
+mod unmatched;
 
 pub use input::records::RecordShape;
 pub use input::source::JoinSource;

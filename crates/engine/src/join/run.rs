@@ -2,7 +2,7 @@
 
 use super::execute::Execution;
 use super::input::source::JoinSource;
-use super::null_rows::NullRows;
+use super::keys::ComparedSides;
 use super::output::JoinOutput;
 use super::plan::{Plan, plan};
 use super::rows::form::RowForm;
@@ -15,6 +15,7 @@ use super::rows::relation::{Relation, RelationFacts};
 use super::rows::report::JoinReport;
 use super::rows::spill::Spill;
 use super::rows::task::{Task, TimedPhase};
+use super::unmatched::UnmatchedRows;
 use crate::error::{Cause, Error, Result, VALUE_BYTES_MAX};
 use crate::io::Storage;
 use crate::types::{KeyType, NullTest};
@@ -28,7 +29,8 @@ const OUTPUT_BYTES_MAX: u64 = 32 << 20;
 /// Joins two relations by the method given in the options, or by the one with the lowest predicted cost.
 ///
 /// Rows match if their keys are equal. As in SQL, a null in a component of a key equals nothing, so that such a key
-/// matches no key.
+/// matches no key. Keys of different types of numbers are equal as numbers, exactly; so are times of different units.
+/// The keys of the output are of the left type, those of a full join of one that holds the keys of both sides.
 ///
 /// ```
 /// use ogive::io::MemoryStorage;
@@ -69,11 +71,11 @@ pub fn join(
     options: &JoinOptions,
 ) -> Result<JoinReport> {
     let records = JoinedRecords::of(left, right, options.kind)?;
-    let (null_test, row_bytes) = (null_test([left, right]), row_bytes([left, right]));
+    let row_bytes = row_bytes([left, right]);
+    let ComparedSides { sides: [left, right], unmatched, .. } = ComparedSides::of(left, right, options.kind)?;
+    let null_test = null_test([&left, &right]);
     let inputs = [left.hints(), right.hints()];
-    let null_rows = left.null_rows_beside(right, options.kind)?;
     let (left, right) = (&left.relation, &right.relation);
-    check_keys(left.facts(), right.facts())?;
     let any_order = options.any_order && !output.needs_order();
     let options = &JoinOptions { any_order, null_test, row_bytes, inputs, ..options.clone() };
     let task = Task::new(options)?;
@@ -81,7 +83,7 @@ pub fn join(
     let plan = task.timed(TimedPhase::Planning, || plan(&**left, &**right, options))?;
     let (storage, prefix) = spill_location(&output, options);
     let spill = Spill::open(&task, storage, &prefix)?;
-    let kept = KeptRows { records, null_rows };
+    let kept = KeptRows { records, unmatched };
     let (plan, rows) = execute([left, right], plan, &mut output, &kept, options, &spill)?;
     let mut report = JoinReport::new(plan.method);
     report.rows = rows;
@@ -100,14 +102,14 @@ const FALLBACKS: [JoinMethod; 4] = [JoinMethod::Merge, JoinMethod::Hash, JoinMet
 /// The records of the output, and the rows that it has of those that do not enter the join.
 struct KeptRows {
     records: JoinedRecords,
-    null_rows: Option<NullRows>,
+    unmatched: Option<UnmatchedRows>,
 }
 
 impl KeptRows {
     /// The layout of the rows of a join of these relations.
     fn form(&self, kind: JoinKind, [left, right]: [&RelationFacts; 2]) -> RowForm {
         let form = RowForm::new(kind, left, right);
-        match &self.null_rows {
+        match &self.unmatched {
             Some(rows) => RowForm { key_type: rows.key_type(), key: rows.key_type().width(), ..form },
             None => form,
         }
@@ -135,7 +137,7 @@ fn execute(
     loop {
         let mut sink = output.begin(form, kept.records.clone(), task, output_bytes)?;
         let prepared = Execution::prepare(relations, &plan, options, task, spill);
-        let run = prepared.and_then(|join| match &kept.null_rows {
+        let run = prepared.and_then(|join| match &kept.unmatched {
             Some(rows) => rows.run(&mut *sink, spill, options.any_order, |sink| join.run(sink)),
             None => join.run(&mut *sink),
         });
@@ -185,10 +187,10 @@ fn needed_bytes(error: &Error, memory_bytes: u64) -> Option<u64> {
 /// # Errors
 /// As [`join`].
 pub fn explain(left: &JoinSource, right: &JoinSource, options: &JoinOptions) -> Result<JoinExplanation> {
+    let ComparedSides { sides: [left, right], .. } = ComparedSides::of(left, right, options.kind)?;
     let inputs = [left.hints(), right.hints()];
-    let options = &JoinOptions { null_test: null_test([left, right]), inputs, ..options.clone() };
+    let options = &JoinOptions { null_test: null_test([&left, &right]), inputs, ..options.clone() };
     let (left, right) = (&*left.relation, &*right.relation);
-    check_keys(left.facts(), right.facts())?;
     Task::new(options)?;
     Ok(plan(left, right, options)?.explanation)
 }
@@ -202,22 +204,6 @@ fn null_test(sources: [&JoinSource; 2]) -> Option<NullTest> {
 /// The length of a row with the longest record of each side, if both are known.
 fn row_bytes([left, right]: [&JoinSource; 2]) -> Option<u64> {
     Some(left.longest_record_bytes()?.saturating_add(right.longest_record_bytes()?))
-}
-
-/// Rejects key types whose equal keys differ in their bytes. Keys of type bytes, of any or of a fixed width, or text
-/// match any type.
-fn check_keys(left: &RelationFacts, right: &RelationFacts) -> Result<()> {
-    left.key_type.check()?;
-    right.key_type.check()?;
-    let is_open =
-        |facts: &RelationFacts| matches!(facts.key_type, KeyType::Bytes | KeyType::FixedBytes(_) | KeyType::Text);
-    if left.key_type == right.key_type || is_open(left) || is_open(right) {
-        return Ok(());
-    }
-    Err(Error::input(format!(
-        "keys of type {} in {} cannot be joined with keys of type {} in {}; rebuild one of them with the other's type",
-        left.key_type, left.name, right.key_type, right.name
-    )))
 }
 
 fn spill_location(output: &JoinOutput<'_>, options: &JoinOptions) -> (Arc<dyn Storage>, String) {

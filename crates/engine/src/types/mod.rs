@@ -20,6 +20,7 @@
 
 mod alteration;
 mod calendar;
+mod comparable;
 mod conversion;
 mod escape;
 mod float_text;
@@ -42,6 +43,7 @@ mod row_tests;
 mod tests;
 
 pub use alteration::Alteration;
+pub(crate) use comparable::KeyConversion;
 pub(crate) use conversion::ValueRest;
 pub use key_type::{KeyType, TimeUnit};
 pub(crate) use prefix::{end_of_prefix, range_of_prefix};

@@ -343,7 +343,11 @@ def join(
     :func:`ogive.build`, unless ``ignore_table_log`` is set; ``nanoseconds`` names columns of the type INT96 as there.
 
     The columns are those of the key, the fields of the left and those of the right input; of two with one name, that of
-    the right one gets ``right_`` in front. No key of a frame may be null.
+    the right one gets ``right_`` in front.
+
+    As in SQL, a null in a key matches nothing, in a frame and in a file: where rows without partner are kept, such a row
+    is kept, too, with its nulls. Keys of different types of numbers match where they are equal, exactly, and those of the
+    result are of the left type; a full join has a type that holds the keys of both, or is refused.
 
     >>> import ogive, pyarrow
     >>> colours = pyarrow.table({"id": [1, 2, 3], "colour": ["red", "green", "blue"]})

@@ -1,7 +1,7 @@
 //! Foreign files as inputs of a join.
 
-use crate::failure::Result;
-use crate::input::{Format, Input, InputError, InputFacts, InputOptions, Schema};
+use crate::failure::{Failure, Result};
+use crate::input::{Format, Input, InputFacts, InputOptions, Schema};
 use ogive::join::{JoinSource, ParsedText, RecordReader, RecordShape};
 use ogive::types::RecordType;
 use ogive::{Error, KeyType};
@@ -27,14 +27,12 @@ pub(super) struct FileSource {
     pub(super) printed: Option<JoinSource>,
     /// Whether it has any.
     pub(super) has_records: bool,
-    /// Whether it has some with nulls in their keys besides.
-    pub(super) has_null_rows: bool,
     /// What made the file unusable while it was joined.
     pub(super) fault: Fault,
 }
 
-/// The error that ended the reading of an input.
-pub(super) type Fault = Arc<Mutex<Option<InputError>>>;
+/// The failure that ended the reading of an input.
+pub(super) type Fault = Arc<Mutex<Option<Failure>>>;
 
 /// A file, whose rows go to an output of this form, if it has one, and those with nulls in their keys as well, if there
 /// are any.
@@ -60,7 +58,7 @@ pub(super) fn source(
     let printed = print.transpose()?.map(|printed| sample.tell(printed));
     let has_records = shape.rows > 0;
     let source = sample.tell(reads.source(shape, InputOptions::open)?).with_types(types);
-    Ok(FileSource { source, printed, has_records, has_null_rows, fault })
+    Ok(FileSource { source, printed, has_records, fault })
 }
 
 /// What reading a file takes.
@@ -86,11 +84,13 @@ impl Reads<'_> {
             let open = Arc::clone(&open);
             move || -> Box<dyn RecordReader> {
                 let (path, fault) = (input.path.clone(), Arc::clone(&fault));
-                let input = open(&input, &schema).map_err(|failure| failure.to_string());
+                let input = open(&input, &schema).map_err(|failure| kept(&fault, failure));
                 Box::new(Records { path, input, is_ended: false, fault })
             }
         };
         let source = JoinSource::read_by(shape, records_of(self.schema));
+        let is_text = !matches!(self.input.format(), Format::Parquet | Format::Sosd);
+        let source = if is_text { source.written_as_text() } else { source };
         Ok(match self.null_keys {
             Some(schema) => source.with_null_rows(records_of(schema))?,
             None => source,
@@ -131,6 +131,13 @@ struct Records {
     fault: Fault,
 }
 
+/// Keeps the first failure of an input; says what it is.
+fn kept(fault: &Fault, failure: Failure) -> String {
+    let reason = failure.to_string();
+    fault.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(failure);
+    reason
+}
+
 impl RecordReader for Records {
     fn next(&mut self) -> ogive::Result<Option<(&[u8], &[u8])>> {
         let Self { path, input, is_ended, fault } = self;
@@ -150,9 +157,7 @@ impl RecordReader for Records {
             }
             Err(error) => {
                 *is_ended = true;
-                let reason = error.to_string();
-                fault.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
-                Err(failed(reason))
+                Err(failed(kept(fault, error.into())))
             }
         }
     }

@@ -3,7 +3,7 @@
 use super::arguments::{Io, JoinArguments, OutputFormat, SideOptions};
 use super::on::JoinedOn;
 use super::shape::RowShape;
-use super::side::{OpenSide, Opening, explained_by, length_bytes, open, printed};
+use super::side::{OpenSide, Opening, length_bytes, open, printed};
 use super::{condition, show, watch};
 use crate::failure::{Failure, Result, VALUE_BYTES_MAX};
 use crate::interrupt::Interrupt;
@@ -113,9 +113,7 @@ fn attempt(
     let typed = [&left.source, &right.source];
     let printed = opening.form.and_then(|form| Some((printed([&left, &right])?, form)));
     let [left_rows, right_rows] = printed.map_or(typed, |(printed, _)| printed);
-    let has_null_rows = left.has_null_rows || right.has_null_rows;
-    let key_type = if has_null_rows { left.key_type.with_nulls()? } else { left.key_type };
-    let types = RowShape::new(typed[0], typed[1], arguments.kind, key_type)?;
+    let types = RowShape::new(typed[0], typed[1], arguments.kind, left.key_type)?;
     let fields = types.formatted_fields(to, printed.is_some());
     let options = options(arguments, opening, scratch.as_ref(), typed)?.formatted_fields(fields);
     // Rows are the only documents on standard output if they go there.
@@ -142,9 +140,10 @@ fn attempt(
             join::join(left_rows, right_rows, target, &options).map_err(|error| place.left(error.into()))
         }
     };
-    let report = joined.map_err(|failure| match left.take_fault().or_else(|| right.take_fault()) {
-        Some(fault) => explained_by(sides, fault.into()),
-        None => failure,
+    let report = joined.map_err(|failure| match (left.take_fault(), right.take_fault()) {
+        (Some(fault), _) => sides[0].explain(fault, None),
+        (_, Some(fault)) => sides[1].explain(fault, None),
+        (None, None) => failure,
     })?;
     [&left, &right].into_iter().for_each(OpenSide::tell);
     if let (Some(page), Some(plan)) = (page, &report.explanation) {

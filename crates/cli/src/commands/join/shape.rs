@@ -32,13 +32,22 @@ struct PrintedShape {
 }
 
 impl RowShape {
-    /// The rows of a join of this kind, with keys that are shown as of this type.
+    /// The rows of a join of this kind. The keys of the left side are of this type, whatever its source states.
     ///
     /// # Errors
     /// [`ogive::Cause::Input`] for more fields than a row has.
-    pub(super) fn new(left: &JoinSource, right: &JoinSource, kind: JoinKind, key_type: KeyType) -> Result<Self> {
+    pub(super) fn new(left: &JoinSource, right: &JoinSource, kind: JoinKind, left_keys: KeyType) -> Result<Self> {
         let records = JoinedRecords::of(left, right, kind)?;
-        let fields = RecordFields::new(&RecordType { keys: key_type, ..records.record_type().clone() });
+        let returned = records.record_type().keys;
+        // Bytes are shown as the keys that are known of them.
+        let is_stated = left.key_type() == left_keys;
+        let shown = match returned {
+            KeyType::Bytes => left_keys,
+            _ if is_stated => returned,
+            KeyType::Tuple(_) => left_keys.with_nulls()?,
+            _ => left_keys,
+        };
+        let fields = RecordFields::new(&RecordType { keys: shown, ..records.record_type().clone() });
         Ok(Self { records, fields, row: Vec::new(), quote: None, printed: None })
     }
 

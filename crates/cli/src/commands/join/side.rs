@@ -10,6 +10,7 @@ use crate::failure::{Failure, Result};
 use crate::input::{Format, InputColumns, InputError, InputOptions, Schema, TypeSample, open_to_look};
 use crate::interrupt::Interrupt;
 use crate::load::{Examined, Target, examine, examine_both, load};
+use crate::output::note;
 #[cfg(feature = "parquet")]
 use crate::places::is_beside;
 use crate::shell::shell_line;
@@ -73,13 +74,11 @@ pub(super) struct OpenSide {
     pub(super) source: JoinSource,
     /// The same with values that are the rest of a row of the output.
     printed: Option<JoinSource>,
-    /// The error that ended the reading of a file of text.
+    /// The failure that ended the reading of a file.
     fault: Option<Fault>,
     /// The columns of a file that was not read before, of which there may be something to tell.
     untold: Option<Schema>,
     pub(super) key_type: KeyType,
-    /// Whether it has rows with nulls in their keys that the join returns.
-    pub(super) has_null_rows: bool,
     /// The file of its records, which may differ from the given one.
     pub(super) data: Option<PathBuf>,
     /// Whether direct reads were requested but are not supported.
@@ -98,7 +97,6 @@ impl OpenSide {
             fault: None,
             untold: None,
             key_type,
-            has_null_rows: false,
             data: None,
             refused_direct: false,
             is_empty: false,
@@ -106,8 +104,8 @@ impl OpenSide {
         }
     }
 
-    /// The error that ended the reading of its file, if there was one.
-    pub(super) fn take_fault(&self) -> Option<InputError> {
+    /// The failure that ended the reading of its file, if there was one.
+    pub(super) fn take_fault(&self) -> Option<Failure> {
         self.fault.as_ref()?.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
@@ -290,19 +288,39 @@ fn open_both(
             (one, other)
         }
     };
-    if !is_one_type(one.key_type, other.key_type) {
-        return Err(Failure::refused(
-            format!(
-                "the keys of {} are of type {}, those of {} of type {}",
-                sides[first].shown(),
-                one.key_type,
-                sides[second].shown(),
-                other.key_type
-            ),
-            "the keys of both inputs must have one type; --key-type sets the type of the keys of files",
-        ));
+    let opened = if first == 1 { [other, one] } else { [one, other] };
+    compare_keys(sides, found, &opened)?;
+    Ok(opened)
+}
+
+/// Refuses keys that cannot be compared, and tells that those of two types are.
+fn compare_keys(sides: &[SideOptions; 2], found: &[FoundInput; 2], opened: &[OpenSide; 2]) -> Result<()> {
+    let keys = opened.each_ref().map(|side| side.key_type);
+    let [left, right] = [0, 1].map(|side| format!("{} are of type {}", sides[side].shown(), keys[side]));
+    if is_one_type(keys[0], keys[1]) {
+        let [one, other] = [keys[0].with_nulls(), keys[1].with_nulls()];
+        if keys[0].is_comparable(keys[1]) && one.ok() != other.ok() {
+            note(format_args!("note: the keys of {left}, those of {right}: they match where they are equal"));
+        }
+        return Ok(());
     }
-    Ok(if first == 1 { [other, one] } else { [one, other] })
+    let is_of_text = |side: &usize| matches!(keys[*side], KeyType::Text | KeyType::Bytes | KeyType::FixedBytes(_));
+    let hint = match [0, 1].into_iter().find(is_of_text) {
+        Some(side) => {
+            let (path, other) = (sides[side].input.path.clone(), keys[1 - side]);
+            let words: [OsString; 3] = ["export".into(), path.into(), "keys.csv".into()];
+            let remedy = match found[side].kind {
+                InputKind::File => format!("give {}", sides[side].typed_as(&opened[side], other)),
+                _ => format!("write them with `{}`, and join that file instead", shell_line(words.into_iter())),
+            };
+            format!("if all keys of {} can be read as {other}, {remedy}", sides[side].shown())
+        }
+        None => "both must have one type, or be numbers; choose such columns with --on".to_owned(),
+    };
+    Err(Failure::refused(
+        format!("the keys of both inputs must have one type: those of {left}, those of {right}"),
+        hint,
+    ))
 }
 
 /// Opens two text files, whose keys get the narrowest type that fits all of them.
@@ -328,8 +346,8 @@ fn open_texts(sides: &[SideOptions; 2], opening: &Opening<'_>) -> Result<[OpenSi
             if let Some([left, right]) = read_later([&left, &right], opening)? {
                 return Ok([OpenSide { copy: left_copy, ..left }, OpenSide { copy: right_copy, ..right }]);
             }
-            let side_of = |failure| explained_by(sides, failure);
-            let [of_left, of_right] = examine_both([&left, &right], opening.interrupt).map_err(side_of)?;
+            let found = examine_both([&left, &right], opening.interrupt);
+            let [of_left, of_right] = found.map_err(|failed| sides[failed.0].explain(failed.1, None))?;
             let (left_keys, right_keys) = (of_left.key_type(), of_right.key_type());
             let fits_any_type = |found: &Examined| {
                 found.records + found.null_keys == 0 && found.plan.schema.keys.iter().all(|key| key.guessed)
@@ -342,15 +360,6 @@ fn open_texts(sides: &[SideOptions; 2], opening: &Opening<'_>) -> Result<[OpenSi
             Ok([open(0, &left, &of_left, right_keys, left_copy)?, open(1, &right, &of_right, left_keys, right_copy)?])
         }
     }
-}
-
-/// Names the options of the side whose file is unusable.
-pub(super) fn explained_by(sides: &[SideOptions; 2], failure: Failure) -> Failure {
-    let is_left = match &failure {
-        Failure::Input(error) => error.path() == sides[0].input.path,
-        failure => failure.to_string().contains(&sides[0].shown()),
-    };
-    sides[usize::from(!is_left)].explain(failure, None)
 }
 
 /// Two text files that are not read before they are joined, if that is allowed and saves time.
@@ -402,9 +411,9 @@ fn of_records(
 
 /// A file, with the copy of a pipe.
 fn of_file(file: FileSource, schema: &Schema, copy: Option<ScratchFolder>) -> OpenSide {
-    let FileSource { source, printed, fault, has_null_rows, .. } = file;
+    let FileSource { source, printed, fault, .. } = file;
     let opened = OpenSide::of(source, schema.record_type.keys);
-    OpenSide { printed, fault: Some(fault), has_null_rows, copy, ..opened }
+    OpenSide { printed, fault: Some(fault), copy, ..opened }
 }
 
 /// The type of the keys of the other input, if it has none of its own: bytes of any length may be compared with those
@@ -413,13 +422,14 @@ fn wanted_by(key_type: KeyType) -> KeyType {
     if matches!(key_type, KeyType::FixedBytes(_)) { KeyType::Bytes } else { key_type }
 }
 
-/// Whether keys of two types are equal when their bytes are. The keys of a store may be untyped bytes.
+/// Whether keys of two types can be compared: they are numbers, or equal when their bytes are. The keys of a store may
+/// be untyped bytes.
 fn is_one_type(one: KeyType, other: KeyType) -> bool {
     let is_plain = |key_type| matches!(key_type, KeyType::Text | KeyType::Bytes | KeyType::FixedBytes(_));
     // Keys of indexes of these types can be compared with those of a table or store that has their bytes.
     let has_bytes = |key_type| matches!(key_type, KeyType::Bytes | KeyType::U32 | KeyType::I128);
     let is_bytes = one == KeyType::Bytes || other == KeyType::Bytes;
-    one == other || (is_plain(one) && is_plain(other)) || (is_bytes && has_bytes(one) && has_bytes(other))
+    one.is_comparable(other) || (is_plain(one) && is_plain(other)) || (is_bytes && has_bytes(one) && has_bytes(other))
 }
 
 fn is_untyped(input: &InputOptions) -> bool {
@@ -531,7 +541,7 @@ impl SideOptions {
                 let (source, key_type) = db::relation(&self.input.path, keyspace, asked, bounds, opening.memory_bytes)?;
                 Ok(OpenSide::of(source, key_type))
             }
-            InputKind::File => match self.open_file(wanted, opening) {
+            InputKind::File => match self.open_file_beside(wanted, opening) {
                 // A file of lines without any is a valid input of a join. Other empty files do not tell their columns.
                 Err(Failure::Input(InputError::Empty { .. })) if !self.input.has_columns() => {
                     Ok(self.open_empty(None, wanted.map(|(wanted, _)| wanted)))
@@ -549,7 +559,7 @@ impl SideOptions {
     }
 
     /// Says what makes the type of a key wrong, and names the options of this side.
-    fn explain(&self, failure: Failure, wanted: Option<(KeyType, &Self)>) -> Failure {
+    pub(super) fn explain(&self, failure: Failure, wanted: Option<(KeyType, &Self)>) -> Failure {
         let error = match failure {
             Failure::Usage { message, hint } => return Failure::usage(self.of_side(&message), self.of_side(&hint)),
             Failure::Refused { message, hint } => return Failure::refused(message, self.of_side(&hint)),
@@ -579,9 +589,27 @@ impl SideOptions {
         };
         match error {
             InputError::Io { .. } => error.into(),
+            // Its message has the advice.
+            InputError::Malformed { path, detail } => {
+                InputError::Malformed { path, detail: self.of_side(&detail) }.into()
+            }
             error if hint.is_empty() => error.into(),
             error => Failure::refused(error.to_string(), hint),
         }
+    }
+
+    /// The options that give those columns of a key that are of other types the types of the other input's.
+    fn typed_as(&self, opened: &OpenSide, other: KeyType) -> String {
+        let parts = |key_type| match key_type {
+            KeyType::Tuple(tuple) => tuple.components().map(|component| component.key_type).collect(),
+            scalar => vec![scalar],
+        };
+        let names = opened.source.record_type().key_columns.iter().map(|column| &column.name);
+        let typed = names.zip(parts(opened.key_type).into_iter().zip(parts(other)));
+        let options = typed.filter(|(_, (own, other))| !own.is_comparable(*other));
+        let options: Vec<String> =
+            options.map(|(name, (_, other))| format!("--{}-type '{name}={other}'", self.word)).collect();
+        if options.is_empty() { format!("--key-type '{other}'") } else { options.join(" ") }
     }
 
     /// Advice on options that have the name of their side in front, and on none that a join does not have.
@@ -609,6 +637,20 @@ impl SideOptions {
         let columns: Vec<String> = self.input.value.iter().map(|column| column.0.clone()).collect();
         let (source, key_type) = relation(&self.input.path, table, &columns, opening.profile.clone())?;
         Ok(OpenSide::of(source, key_type))
+    }
+
+    /// As [`Self::open_file`]. Numbers of which some are none of the type of the other input stay numbers of their own.
+    fn open_file_beside(&self, wanted: Option<(KeyType, &Self)>, opening: &Opening<'_>) -> Result<OpenSide> {
+        let opened = self.open_file(wanted, opening);
+        let Some((key_type, _)) = wanted else { return opened };
+        let is_wrong = matches!(&opened, Err(Failure::Input(InputError::WrongType { is_key: true, .. })));
+        if !is_wrong || !is_untyped(&self.input) || !self.input.is_rereadable() {
+            return opened;
+        }
+        match self.input.own_key_type() {
+            Ok(own) if own.is_comparable(key_type) => self.open_file(Some((own, self)), opening).or(opened),
+            _ => opened,
+        }
     }
 
     fn open_file(&self, wanted: Option<(KeyType, &Self)>, opening: &Opening<'_>) -> Result<OpenSide> {

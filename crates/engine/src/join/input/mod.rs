@@ -2,6 +2,7 @@
 //! (`rows`).
 
 pub(super) mod block_run;
+pub(super) mod converted;
 pub(super) mod prefetch;
 pub(super) mod read_shape;
 pub(super) mod records;

@@ -305,6 +305,11 @@ impl CallerRelation {
         };
         Self { facts, records }
     }
+
+    /// The same, whose keys are all equal.
+    pub(super) fn of_one_key(self) -> Self {
+        Self { facts: RelationFacts { is_sorted: true, ..self.facts }, ..self }
+    }
 }
 
 /// Properties of records supplied by a caller; see [`JoinSource::unsorted`](crate::join::JoinSource::unsorted).

@@ -6,8 +6,7 @@ use super::stored::{IndexRelation, SnapshotRelation};
 use crate::error::Result;
 use crate::index::{AnyIndex, Index, Key, Payload};
 use crate::io::{LocatedFile, Place};
-use crate::join::null_rows::NullRows;
-use crate::join::rows::form::RowForm;
+use crate::join::keys::ComparedSides;
 use crate::join::rows::joined_records::JoinedRecords;
 use crate::join::rows::options::JoinKind;
 use crate::join::rows::relation::Relation;
@@ -27,8 +26,10 @@ pub struct JoinSource {
     types: Arc<RecordType>,
     longest_bytes: Option<u64>,
     hints: InputHints,
-    /// Rows whose keys have a null.
-    null_rows: Option<Arc<dyn Relation>>,
+    /// Rows that match nothing, whose keys have a null.
+    unmatched: Vec<Arc<dyn Relation>>,
+    /// Whether its numbers are text.
+    is_written: bool,
 }
 
 impl JoinSource {
@@ -170,21 +171,52 @@ impl JoinSource {
             rows: 0,
             bytes: 0,
         };
-        Ok(Self { null_rows: Some(Arc::new(CallerRelation::new(shape, Arc::new(records)))), ..self })
+        let relation = CallerRelation::new(shape, Arc::new(records));
+        // Keys of one component that are null are equal.
+        let are_equal = matches!(facts.key_type.with_nulls()?, KeyType::Tuple(tuple) if tuple.components().len() == 1);
+        let relation = if are_equal { relation.of_one_key() } else { relation };
+        Ok(Self { unmatched: vec![Arc::new(relation)], ..self })
     }
 
-    /// Its rows whose keys have a null.
-    pub(in crate::join) fn null_rows(&self) -> Option<&Arc<dyn Relation>> {
-        self.null_rows.as_ref()
-    }
-
-    /// The rows with nulls in their keys that a join with another relation returns.
+    /// As [`Self::with_null_rows`], for records of an iterator.
     ///
     /// # Errors
     /// As [`Self::with_null_rows`].
-    pub(in crate::join) fn null_rows_beside(&self, right: &Self, kind: JoinKind) -> Result<Option<NullRows>> {
-        let form = RowForm::new(kind, self.relation.facts(), right.relation.facts());
-        NullRows::of([self, right], kind, form.key_type)
+    #[doc(hidden)]
+    pub fn with_null_records(self, records: impl Fn() -> JoinRecords + Send + Sync + 'static) -> Result<Self> {
+        self.with_null_rows(move || Box::new(IteratorReader::new(records())))
+    }
+
+    /// Its rows that match nothing.
+    pub(in crate::join) fn unmatched(&self) -> &[Arc<dyn Relation>] {
+        &self.unmatched
+    }
+
+    /// The same relation, whose numbers are text: `0.1` in it means the float that is written so, and is equal to it.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn written_as_text(self) -> Self {
+        Self { is_written: true, ..self }
+    }
+
+    pub(in crate::join) fn is_written(&self) -> bool {
+        self.is_written
+    }
+
+    /// The type of the keys by which it is joined, whatever is stated of its records.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn key_type(&self) -> KeyType {
+        self.relation.facts().key_type
+    }
+
+    /// The same records with keys of another type, as those of a relation.
+    pub(in crate::join) fn with_keys(self, relation: Arc<dyn Relation>, keys: KeyType) -> Self {
+        let width = |key_type: KeyType| key_type.width().unwrap_or(0) as u64;
+        let more_bytes = width(keys).saturating_sub(width(self.key_type()));
+        let longest_bytes = self.longest_bytes.map(|bytes| bytes.saturating_add(more_bytes));
+        let types = Arc::new(RecordType { keys, ..self.types.as_ref().clone() });
+        Self { relation, types, longest_bytes, ..self }
     }
 
     pub(in crate::join) fn hints(&self) -> InputHints {
@@ -230,7 +262,8 @@ impl JoinSource {
             types: Arc::new(types),
             longest_bytes: None,
             hints: InputHints::default(),
-            null_rows: None,
+            unmatched: Vec::new(),
+            is_written: false,
         }
     }
 }
@@ -239,14 +272,23 @@ impl JoinedRecords {
     /// The records of a join of this kind.
     ///
     /// # Errors
-    /// [`Cause::Input`](crate::Cause::Input) for more fields than a row has.
+    /// [`Cause::Input`](crate::Cause::Input) for more fields than a row has, and for keys that cannot be compared.
     pub fn of(left: &JoinSource, right: &JoinSource, kind: JoinKind) -> Result<Self> {
-        let facts = [left.relation.facts(), right.relation.facts()];
-        let form = RowForm::new(kind, facts[0], facts[1]);
-        let widths = [left.value_bytes(), right.value_bytes()];
-        let null_rows = left.null_rows_beside(right, kind)?;
-        let key_type = null_rows.map_or(form.key_type, |rows| rows.key_type());
-        let records = Self::new(kind, key_type, [left.record_type(), right.record_type()], widths)?;
-        Ok(records.named(facts.map(|facts| facts.name.clone())))
+        Self::with_keys([left, right], kind, ComparedSides::of(left, right, kind)?.returned)
+    }
+
+    /// The records of a right join, which is a left join of these relations in the other order.
+    ///
+    /// # Errors
+    /// As [`Self::of`].
+    pub fn of_right_join(left: &JoinSource, right: &JoinSource) -> Result<Self> {
+        // Of a full join, the fields of either side may be null.
+        Self::with_keys([left, right], JoinKind::Full, ComparedSides::of(right, left, JoinKind::Left)?.returned)
+    }
+
+    fn with_keys(sources: [&JoinSource; 2], kind: JoinKind, keys: KeyType) -> Result<Self> {
+        let types = sources.map(JoinSource::record_type);
+        let records = Self::new(kind, keys, types, sources.map(JoinSource::value_bytes))?;
+        Ok(records.named(sources.map(|source| source.name().to_owned())))
     }
 }

@@ -210,9 +210,8 @@ impl JoinedRecords {
 
 /// The columns of the output's keys: those of the left side, if its keys have as many components, before all others.
 fn key_columns(keys: KeyType, left: &RecordType) -> Vec<KeyColumn> {
-    let is_tuple = |key_type| matches!(key_type, KeyType::Tuple(_));
-    let is_other = keys != left.keys && left.keys.with_nulls().ok() != Some(keys);
-    if is_other && (is_tuple(keys) || is_tuple(left.keys)) {
+    let components = if let KeyType::Tuple(tuple) = keys { tuple.components().len() } else { 1 };
+    if left.key_columns.len() != components {
         return Vec::new();
     }
     let columns = left.key_columns.iter().enumerate();

@@ -219,6 +219,16 @@ impl RowChunk {
         }
     }
 
+    /// Appends a row whose value is stored out of line, with the pointer to it.
+    pub(crate) fn push_long(&mut self, key: &[u8], pointer: &[u8]) {
+        self.push(key, pointer);
+        if let ChunkLayout::Spans(spans) = &mut self.layout
+            && let Some(span) = spans.last_mut()
+        {
+            span.is_long = true;
+        }
+    }
+
     pub(crate) fn rows(&self) -> RowsView<'_> {
         match &self.layout {
             &ChunkLayout::Dense { key, value } => RowsView::Dense { bytes: &self.bytes, key, value },

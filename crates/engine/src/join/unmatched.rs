@@ -1,16 +1,15 @@
-//! Rows whose keys have a null, and so match nothing: they do not enter the join. Where it keeps rows without partner,
-//! they are put among the rows of the output in the order of the keys, which have a type with nulls then.
+//! Rows whose keys match nothing: they have a null, or are none of the type in which keys are compared. They do not
+//! enter the join. Where it keeps rows without partner, they are put among the rows of the output in the order of the
+//! keys, which have a type that holds all of them.
 
 use super::input::sorted;
-use super::input::source::JoinSource;
-use super::rows::options::JoinKind;
 use super::rows::relation::{KeyRange, Relation};
 use super::rows::sink::RowSink;
 use super::rows::sort_progress::SortProgress;
 use super::rows::spill::Spill;
 use super::rows::stream::RowStream;
-use crate::error::Result;
-use crate::types::{KeyType, Value};
+use crate::error::{Error, Result};
+use crate::types::{KeyConversion, KeyType};
 use std::sync::Arc;
 
 /// A scan of such rows gets 1/16 of the memory that is left, up to a useful maximum in bytes; their sort, and each scan
@@ -19,30 +18,24 @@ const SCAN_DIVISOR: u64 = 16;
 const SCAN_BYTES_MAX: u64 = 256 << 10;
 const SORT_DIVISOR: u64 = 8;
 
-/// The rows with nulls in their keys that a join returns, as it keeps rows without partner.
-pub(super) struct NullRows {
+/// Such rows that a join returns, and the type of the keys that it returns.
+pub(super) struct UnmatchedRows {
     /// Those of each side, and whether it is the left one.
     sides: Vec<(Arc<dyn Relation>, bool)>,
-    /// The type of the keys of the join, and that of its output.
-    joined: KeyType,
-    returned: KeyType,
+    /// From the keys that are compared to those of the output.
+    conversion: KeyConversion,
 }
 
-impl NullRows {
-    /// Those of a join of these relations, whose other rows have keys of this type.
-    pub(super) fn of(sources: [&JoinSource; 2], kind: JoinKind, joined: KeyType) -> Result<Option<Self>> {
-        let kept = [kind.keeps_unmatched(), kind.keeps_unmatched_right()];
-        let of_side = |side: usize| Some((Arc::clone(sources[side].null_rows()?), side == 0));
-        let sides: Vec<_> = [0, 1].into_iter().filter(|&side| kept[side]).filter_map(of_side).collect();
-        if sides.is_empty() {
-            return Ok(None);
-        }
-        Ok(Some(Self { sides, joined, returned: joined.with_nulls()? }))
+impl UnmatchedRows {
+    /// These rows of the left and of the right side, of a join whose keys are converted.
+    pub(super) fn new([left, right]: [Vec<Arc<dyn Relation>>; 2], conversion: KeyConversion) -> Self {
+        let left = left.into_iter().map(|rows| (rows, true));
+        Self { sides: left.chain(right.into_iter().map(|rows| (rows, false))).collect(), conversion }
     }
 
     /// The type of the keys of the output.
     pub(super) fn key_type(&self) -> KeyType {
-        self.returned
+        self.conversion.to()
     }
 
     /// Runs a join, and passes its rows and these on to `sink`.
@@ -57,7 +50,8 @@ impl NullRows {
         join: impl FnOnce(&mut dyn RowSink) -> Result<()>,
     ) -> Result<()> {
         let streams = self.sides.iter().map(|(relation, is_left)| self.stream(relation, *is_left, spill, any_order));
-        let mut sink = NullRowSink { rows: self, sink, streams: streams.collect::<Result<_>>()?, any_order };
+        let streams = streams.collect::<Result<_>>()?;
+        let mut sink = UnmatchedSink { rows: self, sink, streams, any_order, key: Vec::new() };
         join(&mut sink)?;
         sink.pass_below(None)
     }
@@ -69,10 +63,9 @@ impl NullRows {
         is_left: bool,
         spill: &Arc<Spill>,
         any_order: bool,
-    ) -> Result<NullRowStream> {
+    ) -> Result<UnmatchedStream> {
         let task = spill.task();
-        // Keys of one component that are null are equal.
-        let has_order = any_order || matches!(self.returned, KeyType::Tuple(tuple) if tuple.components().len() == 1);
+        let has_order = any_order || relation.facts().is_sorted;
         let relation = if has_order {
             Arc::clone(relation)
         } else {
@@ -83,23 +76,15 @@ impl NullRows {
         let bytes = (task.budget.left_bytes() / SCAN_DIVISOR).min(SCAN_BYTES_MAX);
         let memory = task.budget.take(bytes, &relation.facts().name)?;
         let rows = relation.scan(&KeyRange::all(), task, memory)?;
-        let key_type = relation.facts().key_type;
-        Ok(NullRowStream { key_type, is_left, rows, next: 0, is_done: false, key: Vec::new(), _relation: relation })
-    }
-
-    /// The key of a row of the join as one of the output.
-    fn returned_key(&self, key: &[u8]) -> Result<Vec<u8>> {
-        let value = match self.joined.decode(key)? {
-            tuple @ Value::Tuple(_) => tuple,
-            scalar => Value::Tuple(vec![scalar]),
-        };
-        self.returned.encode(&value)
+        let conversion = KeyConversion::new(relation.facts().key_type, self.key_type(), self.conversion.is_written());
+        Ok(UnmatchedStream { conversion, is_left, rows, next: 0, is_done: false, key: Vec::new(), _relation: relation })
     }
 }
 
 /// The rows of one side.
-struct NullRowStream {
-    key_type: KeyType,
+struct UnmatchedStream {
+    /// From its keys to those of the output.
+    conversion: KeyConversion,
     is_left: bool,
     rows: Box<dyn RowStream>,
     /// The next row of the chunk, whose key as one of the output is `key`.
@@ -110,9 +95,9 @@ struct NullRowStream {
     _relation: Arc<dyn Relation>,
 }
 
-impl NullRowStream {
+impl UnmatchedStream {
     /// Moves to the next row, unless it is at one; whether there is one.
-    fn load(&mut self, returned: KeyType) -> Result<bool> {
+    fn load(&mut self) -> Result<bool> {
         if !self.key.is_empty() {
             return Ok(true);
         }
@@ -123,11 +108,7 @@ impl NullRowStream {
         if self.is_done {
             return Ok(false);
         }
-        let key = self.rows.rows().key(self.next);
-        self.key = match self.key_type == returned {
-            true => key.to_vec(),
-            false => returned.encode(&self.key_type.decode(key)?)?,
-        };
+        returned(&self.conversion, self.rows.rows().key(self.next), &mut self.key)?;
         Ok(true)
     }
 
@@ -142,21 +123,35 @@ impl NullRowStream {
     }
 }
 
-/// A sink that puts the rows among those of the join.
-struct NullRowSink<'a> {
-    rows: &'a NullRows,
-    sink: &'a mut dyn RowSink,
-    streams: Vec<NullRowStream>,
-    any_order: bool,
+/// Writes a key as one of the output.
+fn returned(conversion: &KeyConversion, key: &[u8], out: &mut Vec<u8>) -> Result<()> {
+    out.clear();
+    match conversion.append(key, out)? {
+        true => Ok(()),
+        false => {
+            let (from, to) = (conversion.from(), conversion.to());
+            Err(Error::input(format!("the key {} of type {from} is none of type {to}", from.display(key))))
+        }
+    }
 }
 
-impl NullRowSink<'_> {
+/// A sink that puts the rows among those of the join.
+struct UnmatchedSink<'a> {
+    rows: &'a UnmatchedRows,
+    sink: &'a mut dyn RowSink,
+    streams: Vec<UnmatchedStream>,
+    any_order: bool,
+    /// The key of the last row of the join, as one of the output.
+    key: Vec<u8>,
+}
+
+impl UnmatchedSink<'_> {
     /// Passes those on whose keys come before this one, or all.
     fn pass_below(&mut self, limit: Option<&[u8]>) -> Result<()> {
         loop {
-            let mut first: Option<&mut NullRowStream> = None;
+            let mut first: Option<&mut UnmatchedStream> = None;
             for stream in &mut self.streams {
-                let is_first = stream.load(self.rows.returned)?
+                let is_first = stream.load()?
                     && limit.is_none_or(|limit| &stream.key[..] < limit)
                     && first.as_ref().is_none_or(|first| stream.key < first.key);
                 if is_first {
@@ -171,13 +166,16 @@ impl NullRowSink<'_> {
     }
 }
 
-impl RowSink for NullRowSink<'_> {
+impl RowSink for UnmatchedSink<'_> {
     fn row(&mut self, key: &[u8], left: Option<&[u8]>, right: Option<&[u8]>) -> Result<()> {
-        let key = self.rows.returned_key(key)?;
+        let mut own = std::mem::take(&mut self.key);
+        returned(&self.rows.conversion, key, &mut own)?;
         if !self.any_order {
-            self.pass_below(Some(&key))?;
+            self.pass_below(Some(&own))?;
         }
-        self.sink.row(&key, left, right)
+        self.sink.row(&own, left, right)?;
+        self.key = own;
+        Ok(())
     }
 
     fn rows(&self) -> u64 {
