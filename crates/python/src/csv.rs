@@ -30,8 +30,8 @@ pub(crate) struct CsvFile {
 }
 
 impl CsvFile {
-    /// Reads a file with a header for the types of its columns, of which these are the key. That of a side of a join may
-    /// be null though it is one column, and is of numbers where all its values are, however they are written.
+    /// Reads a file with a header for the types of its columns, of which these are the key. That of a side of a join
+    /// may be null though it is one column, and is of numbers where all its values are, however they are written.
     pub(crate) fn open(path: &Path, key: &[String], is_joined: bool) -> PyResult<Self> {
         let (mut rows, names) = open(path)?;
         let names = unique_names(&names);
