@@ -115,7 +115,7 @@ pub(super) fn folder_schema(options: &InputOptions, files: &[InputOptions], name
         let rows = open(file.source(), path, RowsOptions::default().columns(Vec::new()))?;
         let (fields, hinted) = (rows.file_columns(), rows.hinted_columns());
         let own = file.unique(&fields.iter().map(|field| field.name().to_owned()).collect::<Vec<_>>());
-        for (column, common) in columns.iter_mut().zip(&mut found) {
+        for (at, (column, common)) in columns.iter_mut().zip(&mut found).enumerate() {
             let Some(name) = column.position.and_then(|position| names.get(position)) else { continue };
             let place = own.iter().position(|own| own == name);
             let of_file = place.and_then(|place| Some((fields.get(place)?, hinted.fields().get(place)?)));
@@ -133,7 +133,7 @@ pub(super) fn folder_schema(options: &InputOptions, files: &[InputOptions], name
                 let own = CommonType { key_type: type_of(path, field, hinted)?, data_type: hinted.data_type().clone() };
                 *common = Some(match common.take() {
                     None => own,
-                    Some(known) => known.with(own, name, path)?,
+                    Some(known) => known.with(own, (name, column.nullable && at >= selection.keys.len()), path)?,
                 });
             }
         }
@@ -171,7 +171,7 @@ struct CommonType {
 
 impl CommonType {
     /// The type that holds the values of another file as well, which is at `path`.
-    fn with(self, other: Self, name: &str, path: &Path) -> Result<Self, InputError> {
+    fn with(self, other: Self, (name, may_be_null): (&str, bool), path: &Path) -> Result<Self, InputError> {
         if self.key_type == other.key_type {
             return Ok(self);
         }
@@ -187,10 +187,10 @@ impl CommonType {
             let (before, here) = (self.key_type, other.key_type);
             // Floats hold most of these numbers, and each that they do not hold is an error.
             let are_numbers = self.data_type.is_numeric() && other.data_type.is_numeric();
-            let wanted = if are_numbers { "f64?" } else { "text?" };
+            let (wanted, mark) = (if are_numbers { "f64" } else { "text" }, if may_be_null { "?" } else { "" });
             let detail = format!(
                 "column '{name}' is {here} there, and {before} in files before it; give it a type with --type \
-                 '{name}={wanted}'"
+                 '{name}={wanted}{mark}'"
             );
             InputError::Malformed { path: path.to_owned(), detail }
         })

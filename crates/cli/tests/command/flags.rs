@@ -36,7 +36,9 @@ fn a_missing_or_foreign_file_is_told_before_any_flag_is_judged() {
     std::fs::create_dir(folder.path("empty")).unwrap();
     for verb in VERBS {
         for flags in FLAGS {
-            for (place, told) in [("nofile.db", "No such file"), ("rows.csv", "is a CSV file"), ("empty", "empty")] {
+            for (place, told) in
+                [("nofile.db", "No such file"), ("rows.csv", "is comma-separated values"), ("empty", "empty")]
+            {
                 let line: Vec<&str> = verb.iter().map(|word| if *word == "P" { place } else { word }).collect();
                 let run = folder.run(&[&line[..], flags].concat()).exits_with(1);
                 run.complains_of(told).keeps_quiet_about(" is for ").keeps_quiet_about(" is a table");
