@@ -55,6 +55,16 @@ pub(crate) enum Failure {
         /// The alternative.
         hint: String,
     },
+    /// Changes that were not applied, since a key does not have the value that is expected.
+    #[error("{message}")]
+    Conflict {
+        /// The store, the keyspace and the key.
+        message: String,
+        /// The name of the keyspace.
+        keyspace: String,
+        /// The key.
+        key: serde_json::Value,
+    },
     /// An interrupt after which the command can go on in a certain way.
     #[error("interrupted")]
     Interrupted {
@@ -108,6 +118,14 @@ impl Failure {
         )
     }
 
+    /// What a conflict is about, as an object.
+    pub(crate) fn conflict(&self) -> Option<serde_json::Value> {
+        match self {
+            Self::Conflict { keyspace, key, .. } => Some(serde_json::json!({ "keyspace": keyspace, "key": key })),
+            _ => None,
+        }
+    }
+
     /// Adds what remains of the work done so far. A closed pipe stays a closed pipe.
     pub(crate) fn but(self, done: impl Into<String>) -> Self {
         match self {
@@ -148,6 +166,7 @@ impl Failure {
     pub(crate) fn hint(&self) -> Option<String> {
         match self {
             Self::Usage { hint, .. } | Self::Refused { hint, .. } | Self::Interrupted { hint } => Some(hint.clone()),
+            Self::Conflict { .. } => Some("read the key again, and write the changes by what it has now".into()),
             Self::Input(error) => error.hint(),
             Self::Partial { failure, .. } => failure.hint(),
             Self::File { source, .. } => match source.kind() {

@@ -127,7 +127,11 @@ fn report(failure: &Failure, output: &mut Output) -> ExitCode {
         }
         if output.is_json() {
             // A second failure of the same stream adds nothing.
-            let _ = output.json(&json!({ "error": error, "hint": hint }));
+            let mut object = json!({ "error": error, "hint": hint });
+            if let Some(conflict) = failure.conflict() {
+                object["conflict"] = conflict;
+            }
+            let _ = output.json(&object);
         }
     }
     let _ = output.flush();

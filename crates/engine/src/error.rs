@@ -16,6 +16,9 @@ use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
+/// What the message of a commit says that may have taken effect.
+const UNKNOWN_OUTCOME: &str = "the outcome is unknown: the writes may be there when the store is opened again";
+
 /// Result of an engine operation.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
@@ -229,6 +232,10 @@ struct Facts {
     action: &'static str,
     /// The name of a keyspace, a method or a policy.
     name: String,
+    /// The key of a conflict.
+    key: Option<Vec<u8>>,
+    /// Whether what failed may be done all the same.
+    is_outcome_unknown: bool,
     detail: String,
     source: Option<io::Error>,
     advice: Option<Advice>,
@@ -263,6 +270,24 @@ impl Error {
     /// The name of the keyspace, method, policy or structure that the error is about; empty if it is about none.
     pub fn name(&self) -> &str {
         &self.facts.name
+    }
+
+    /// The key that was written by others, of a conflict about one.
+    pub fn key(&self) -> Option<&[u8]> {
+        self.facts.key.as_deref()
+    }
+
+    /// Whether the failed commit of a store may be found when the store is opened again: its request, write or sync
+    /// has failed, but may have taken effect. After any other error of a commit, nothing has changed.
+    pub fn is_outcome_unknown(&self) -> bool {
+        self.facts.is_outcome_unknown
+    }
+
+    /// The error of a commit that may have taken effect; not of one that another writer has refused for good.
+    #[must_use]
+    pub(crate) fn of_unknown_outcome(mut self) -> Self {
+        self.facts.is_outcome_unknown = !matches!(self.cause, Cause::Fenced | Cause::Gone | Cause::Closed);
+        self
     }
 
     /// What to do, if there is more to do than what the message says.
@@ -311,7 +336,11 @@ impl Error {
 
     /// What failed and where, with the sizes of a voice, without what to do.
     pub fn message_in(&self, voice: &dyn Voice) -> String {
-        message::Message { error: self, voice }.to_string()
+        let message = message::Message { error: self, voice };
+        match self.facts.is_outcome_unknown {
+            true => format!("{message}; {UNKNOWN_OUTCOME}"),
+            false => message.to_string(),
+        }
     }
 
     /// What failed, where, and what to do in the words of a voice.
@@ -330,12 +359,14 @@ impl Error {
 
     /// A copy, whose system error has its kind only.
     pub(crate) fn again(&self) -> Self {
-        let Facts { path, offset, action, name, detail, source, advice } = &*self.facts;
+        let Facts { path, offset, action, name, key, is_outcome_unknown, detail, source, advice } = &*self.facts;
         let facts = Facts {
             path: path.clone(),
             offset: *offset,
             action,
             name: name.clone(),
+            key: key.clone(),
+            is_outcome_unknown: *is_outcome_unknown,
             detail: detail.clone(),
             source: source.as_ref().map(|source| source.kind().into()),
             advice: advice.clone(),

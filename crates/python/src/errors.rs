@@ -55,6 +55,7 @@ fn class_of(error: &Error) -> &'static str {
         Cause::KeyspaceDropped => "NoKeyspace",
         Cause::NotATable | Cause::NotAnIndex | Cause::NotAStore => "WrongFile",
         Cause::Closed => "Closed",
+        Cause::Conflict => "Conflict",
         _ => class_of_kind(error.kind()),
     }
 }

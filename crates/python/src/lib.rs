@@ -26,6 +26,7 @@ mod snapshot;
 mod store;
 mod table;
 mod times;
+mod transaction;
 mod tune;
 mod types;
 mod voice;
@@ -68,6 +69,8 @@ mod _internal {
     use crate::store::Store;
     #[pymodule_export]
     use crate::table::Table;
+    #[pymodule_export]
+    use crate::transaction::Transaction;
     #[pymodule_export]
     use crate::tune::{measure_storage, profile_of, tune_keys, tune_table};
     use pyo3::prelude::*;

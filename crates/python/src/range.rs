@@ -4,8 +4,9 @@ use crate::convert::{decode_key, decode_value};
 use crate::errors::OrRaise;
 use crate::fork::Native;
 use crate::json;
-use ogive::DbRange;
+use ogive::lsm::DbTransactionRange;
 use ogive::types::RecordType;
+use ogive::{DbRange, Slice};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedStr;
@@ -46,6 +47,7 @@ struct State {
     records: Option<Records>,
     ahead: VecDeque<(Vec<u8>, Vec<u8>)>,
     at_once: usize,
+    at_once_max: usize,
     failure: Option<ogive::Error>,
 }
 
@@ -71,7 +73,7 @@ impl State {
                 }
             }
         }
-        self.at_once = (self.at_once * 2).min(RECORDS_AT_ONCE);
+        self.at_once = (self.at_once * 2).min(self.at_once_max);
     }
 
     fn next(&mut self) -> ogive::Result<Option<(Vec<u8>, Vec<u8>)>> {
@@ -96,7 +98,8 @@ pub(crate) struct RecordIterator {
 
 impl RecordIterator {
     pub(crate) fn new(records: Option<Records>, types: Arc<RecordType>, part: Part) -> Self {
-        let state = State { records, ahead: VecDeque::new(), at_once: RECORDS_AT_FIRST, failure: None };
+        let (ahead, at_once, at_once_max) = (VecDeque::new(), RECORDS_AT_FIRST, RECORDS_AT_ONCE);
+        let state = State { records, ahead, at_once, at_once_max, failure: None };
         Self { state: Native::new(Mutex::new(state)), types, part, is_json: false }
     }
 
@@ -114,6 +117,18 @@ impl RecordIterator {
             (_, true) => Box::new(range.rev().map(|record| record.map(|(key, value)| (key.to_vec(), value.to_vec())))),
         };
         Self::new(Some(records), types, part)
+    }
+
+    /// The records of a range of a transaction, one at a time: what is read ahead may conflict with writes of others,
+    /// though the program has not seen it.
+    pub(crate) fn of_transaction(range: DbTransactionRange, types: Arc<RecordType>, reverse: bool, part: Part) -> Self {
+        let owned = |(key, value): (Slice, Slice)| (key.to_vec(), value.to_vec());
+        let records: Records = match reverse {
+            false => Box::new(range.map(move |record| record.map(owned))),
+            true => Box::new(range.rev().map(move |record| record.map(owned))),
+        };
+        let state = State { records: Some(records), ahead: VecDeque::new(), at_once: 1, at_once_max: 1, failure: None };
+        Self { state: Native::new(Mutex::new(state)), types, part, is_json: false }
     }
 
     pub(crate) fn empty() -> Self {

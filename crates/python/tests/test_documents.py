@@ -31,6 +31,13 @@ def test_the_example_of_the_project_runs(tmp_path: Path, monkeypatch: pytest.Mon
     names["db"].close()
 
 
+def test_the_example_of_the_recipe_of_transactions_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    recipe = (CRATES.parent / "docs/recipes/transactions.md").read_text(encoding="utf-8")
+    (block,) = re.findall(r"```python\n(.*?)```", recipe, re.DOTALL)
+    exec(compile(block, "transactions.md", "exec"), {})
+
+
 @pytest.mark.parametrize("notebook", sorted((README.parent / "notebooks").glob("*.ipynb")), ids=lambda path: path.stem)
 def test_notebooks_run_from_top_to_bottom(notebook: Path, tmp_path: Path) -> None:
     nbformat = pytest.importorskip("nbformat")

@@ -113,8 +113,8 @@ enum Picture {
     Table(Box<TablePicture>),
     #[cfg(feature = "parquet")]
     Parquet(Box<ParquetPicture>),
-    Index(IndexPicture),
-    Store(StorePicture),
+    Index(Box<IndexPicture>),
+    Store(Box<StorePicture>),
 }
 
 impl Picture {
@@ -127,7 +127,7 @@ impl Picture {
                 return Err(Failure::usage("a store's report follows no key", "leave out --key"));
             }
             refuse_samples(arguments, "a store")?;
-            return db::picture(path, &name, arguments.memory).map(Self::Store);
+            return db::picture(path, &name, arguments.memory).map(|picture| Self::Store(Box::new(picture)));
         }
         if let Some(foreign) = foreign(path) {
             return Err(not_reported(path, &foreign));
@@ -142,7 +142,7 @@ impl Picture {
         let (storage, object) = urls::place(path, false)?;
         let mut picture = index::picture(&storage, &object, arguments.memory.0, arguments.keys.first())?;
         picture.name = name;
-        Ok(Self::Index(picture))
+        Ok(Self::Index(Box::new(picture)))
     }
 
     fn print(&self, output: &mut Output) -> Result<()> {

@@ -12,6 +12,7 @@ use super::lines::LineReader;
 use super::rows::TextRows;
 use super::schema::TypeSample;
 use crate::reading::decoded::DecodedInput;
+use crate::values::json_field::JsonField;
 use ogive_text::{COLUMNS_MAX, Written};
 use serde::de::{DeserializeSeed, Deserializer, Error as _, MapAccess, Visitor};
 use serde_json::value::RawValue;
@@ -21,8 +22,6 @@ use std::path::Path;
 
 /// Bytes of an array that are read at a time.
 const ARRAY_PIECE_BYTES: u64 = 1 << 20;
-/// The member that holds bytes in hexadecimal.
-const HEX: &str = "hex";
 
 /// The objects of a file.
 #[derive(Debug)]
@@ -51,17 +50,6 @@ struct JsonFields {
     fields: Vec<JsonField>,
     /// The names of members that are not known.
     unknown: Vec<String>,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq)]
-enum JsonField {
-    Absent,
-    Null,
-    /// A number, `true` or `false`, as written.
-    Token(Vec<u8>),
-    String(Vec<u8>),
-    /// An array or an object, as written.
-    Nested(String),
 }
 
 impl JsonRows {
@@ -294,12 +282,7 @@ impl TextRows for JsonRows {
     }
 
     fn field(&self, column: usize) -> Written<'_> {
-        match self.fields.fields.get(column) {
-            None | Some(JsonField::Absent | JsonField::Null) => Written::Null,
-            Some(JsonField::Token(text)) => Written::Text(text),
-            Some(JsonField::String(text)) => Written::String(text),
-            Some(JsonField::Nested(text)) => Written::Nested(text.as_bytes()),
-        }
+        self.fields.fields.get(column).map_or(Written::Null, JsonField::written)
     }
 
     fn position_bytes(&self) -> u64 {
@@ -334,7 +317,7 @@ impl<'de> Visitor<'de> for &mut JsonFields {
                 Ok(place) if self.fields[place] != JsonField::Absent => {
                     return Err(A::Error::custom(format!("the field '{}' appears twice", self.names[place])));
                 }
-                Ok(place) => self.fields[place] = field(value.get()).map_err(A::Error::custom)?,
+                Ok(place) => self.fields[place] = JsonField::of(value.get()).map_err(A::Error::custom)?,
                 Err(name) => self.unknown.push(name),
             }
         }
@@ -363,28 +346,4 @@ impl Visitor<'_> for Name<'_> {
     fn visit_str<E>(self, name: &str) -> Result<Self::Value, E> {
         Ok(self.0.get(name).copied().ok_or_else(|| name.to_owned()))
     }
-}
-
-/// A value as it is written.
-fn field(written: &str) -> serde_json::Result<JsonField> {
-    Ok(match written.as_bytes().first() {
-        Some(b'"') => JsonField::String(serde_json::from_str::<String>(written)?.into_bytes()),
-        Some(b'{') => match bytes(written) {
-            Some(bytes) => JsonField::String(bytes),
-            None => JsonField::Nested(written.to_owned()),
-        },
-        Some(b'[') => JsonField::Nested(written.to_owned()),
-        Some(b'n') => JsonField::Null,
-        _ => JsonField::Token(written.as_bytes().to_vec()),
-    })
-}
-
-/// The bytes of an object that has nothing but them in hexadecimal.
-fn bytes(written: &str) -> Option<Vec<u8>> {
-    let object: serde_json::Map<String, serde_json::Value> = serde_json::from_str(written).ok()?;
-    let digits = object.get(HEX).filter(|_| object.len() == 1)?.as_str()?;
-    let digit = |digit: u8| char::from(digit).to_digit(16).map(|digit| digit as u8);
-    let (pairs, rest) = digits.as_bytes().as_chunks::<2>();
-    let byte = |[high, low]: &[u8; 2]| Some(digit(*high)? << 4 | digit(*low)?);
-    rest.is_empty().then(|| pairs.iter().map(byte).collect()).flatten()
 }

@@ -20,6 +20,7 @@ const PAGES: &[(&str, &str)] = &[
     ("recipes/typed-store.md", include_str!("../../../../docs/recipes/typed-store.md")),
     ("recipes/latest-and-pages.md", include_str!("../../../../docs/recipes/latest-and-pages.md")),
     ("recipes/readers-and-backups.md", include_str!("../../../../docs/recipes/readers-and-backups.md")),
+    ("recipes/transactions.md", include_str!("../../../../docs/recipes/transactions.md")),
     ("recipes/join.md", include_str!("../../../../docs/recipes/join.md")),
 ];
 

@@ -1,5 +1,6 @@
 //! Whole runs, by subject.
 
+mod applied;
 #[cfg(feature = "parquet")]
 mod beside;
 mod book;

@@ -1,6 +1,7 @@
 //! Constructors of errors: one for each situation, with the advice for it.
 
-use super::{Advice, Call, Cause, Error, Facts, Setting, VALUE_BYTES_MAX};
+use super::message::Message;
+use super::{Advice, Call, Cause, Error, Facts, Library, Setting, VALUE_BYTES_MAX};
 use std::io;
 use std::path::PathBuf;
 
@@ -318,14 +319,17 @@ impl Error {
 
     /// A transaction that has read a key that was written since.
     pub(crate) fn conflict_of_key(path: impl Into<PathBuf>, name: &str, key: &[u8]) -> Self {
-        Self::conflict(path, name, format!("its key {} was written since the transaction began", shown_key(key)))
+        let detail = format!("its key {} was written since the transaction began", shown_key(key));
+        let mut error = Self::conflict(path, name, detail);
+        error.facts.key = Some(key.to_vec());
+        error
     }
 
     /// A batch that was not committed, since a key does not have the value that it expects.
     pub(crate) fn other_value(path: impl Into<PathBuf>, name: &str, key: &[u8]) -> Self {
         let detail = format!("its key {} does not have the value that is expected; read it again", shown_key(key));
         let mut error = Self::of(Cause::Conflict, path, detail);
-        error.facts.name = name.to_owned();
+        (error.facts.name, error.facts.key) = (name.to_owned(), Some(key.to_vec()));
         error
     }
 
@@ -358,7 +362,8 @@ pub(crate) struct StoreFailure {
 
 impl From<&Error> for StoreFailure {
     fn from(error: &Error) -> Self {
-        Self { message: error.message(), advice: error.advice().cloned() }
+        // Whether the commit that met it has an outcome does not matter to later ones.
+        Self { message: Message { error, voice: &Library }.to_string(), advice: error.advice().cloned() }
     }
 }
 

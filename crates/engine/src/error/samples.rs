@@ -67,6 +67,7 @@ pub fn samples() -> Vec<Error> {
         Error::conflict("s", "users", "it was dropped since the transaction began"),
         Error::conflict_of_key("s", "users", b"ann"),
         Error::other_value("s", "users", b"ann"),
+        io(io::ErrorKind::TimedOut).of_unknown_outcome(),
         Error::closed("s"),
         Error::file_replaced("f", "another file has its name"),
         Error::keyspace_dropped("s", "users"),

@@ -9,7 +9,7 @@ use super::parts::{TypedParts, TypedPrefix};
 use crate::block::Slice;
 use crate::error::{Advice, Call, Cause, Error, Result};
 use crate::io::local::sync::{Mutex, MutexGuard};
-use crate::lsm::{Batch, Db, DbSnapshot, Keyspace, PinnedTypes};
+use crate::lsm::{Batch, Db, DbRange, Keyspace, PinnedTypes};
 use crate::table::KEY_BYTES_MAX;
 use crate::types::{Component, KeyType, range_of_prefix};
 use std::borrow::{Borrow, Cow};
@@ -511,9 +511,8 @@ where
     /// The keys of the records with this value of the index, in ascending order.
     #[must_use]
     pub fn keys<'i>(&self, indexed: impl Borrow<I::PartArg<'i>>) -> SecondaryKeys<I, K> {
-        SecondaryKeys(
-            self.entries.range_of((Bound::Included(indexed.borrow()), Bound::Included(indexed.borrow())), None),
-        )
+        let bounds = (Bound::Included(indexed.borrow()), Bound::Included(indexed.borrow()));
+        SecondaryKeys::new(self.entries.range_of(bounds, None))
     }
 
     /// The records whose values of the index are in a range, in the order of the index, from either end.
@@ -525,7 +524,16 @@ where
     fn range_of(&self, range: (Bound<&I::PartArg<'_>>, Bound<&I::PartArg<'_>>)) -> SecondaryRange<I, K, V> {
         let snapshot = self.db.snapshot();
         let entries = self.entries.range_of(range, Some(&snapshot));
-        SecondaryRange { entries, snapshot, records: self.records.clone() }
+        let read = move |keyspace: &Keyspace, key: &[u8]| snapshot.get(keyspace, key);
+        SecondaryRange::new(entries, Box::new(read), self.records.clone())
+    }
+
+    pub(super) fn entries(&self) -> &TypedMultimap<I, K> {
+        &self.entries
+    }
+
+    pub(super) fn records(&self) -> &TypedKeyspace<K, V> {
+        &self.records
     }
 }
 
@@ -537,7 +545,13 @@ impl<I: ?Sized, K: ?Sized, V: ?Sized> fmt::Debug for SecondaryIndex<I, K, V> {
 
 /// Keys of records in the order of a secondary index, from either end; the records are not read.
 #[derive(Debug)]
-pub struct SecondaryKeys<I: ?Sized, K: ?Sized>(MultimapRange<I, K>);
+pub struct SecondaryKeys<I: ?Sized, K: ?Sized, R = DbRange>(MultimapRange<I, K, R>);
+
+impl<I: ?Sized, K: ?Sized, R> SecondaryKeys<I, K, R> {
+    pub(super) fn new(entries: MultimapRange<I, K, R>) -> Self {
+        Self(entries)
+    }
+}
 
 fn key_of<I: ?Sized, K: TypedKey + TypedParts + ?Sized>(
     entry: Result<(TypedPart<I>, TypedPart<K>)>,
@@ -547,7 +561,10 @@ fn key_of<I: ?Sized, K: TypedKey + TypedParts + ?Sized>(
     Ok(TypedGuard::new((&*key).into()))
 }
 
-impl<I: TypedParts + ?Sized, K: TypedKey + TypedParts + ?Sized> Iterator for SecondaryKeys<I, K> {
+impl<I: TypedParts + ?Sized, K: TypedKey + TypedParts + ?Sized, R> Iterator for SecondaryKeys<I, K, R>
+where
+    R: Iterator<Item = Result<(Slice, Slice)>>,
+{
     type Item = Result<TypedGuard<K>>;
 
     fn next(&mut self) -> Option<Self::Item> {
@@ -555,28 +572,38 @@ impl<I: TypedParts + ?Sized, K: TypedKey + TypedParts + ?Sized> Iterator for Sec
     }
 }
 
-impl<I: TypedParts + ?Sized, K: TypedKey + TypedParts + ?Sized> DoubleEndedIterator for SecondaryKeys<I, K> {
+impl<I: TypedParts + ?Sized, K: TypedKey + TypedParts + ?Sized, R> DoubleEndedIterator for SecondaryKeys<I, K, R>
+where
+    R: DoubleEndedIterator<Item = Result<(Slice, Slice)>>,
+{
     fn next_back(&mut self) -> Option<Self::Item> {
         self.0.next_back().map(key_of)
     }
 }
 
+/// What reads the record of a key, as of the time of the entries.
+type ReadRecord = dyn Fn(&Keyspace, &[u8]) -> Result<Option<Slice>> + Send + Sync;
+
 /// Records in the order of a secondary index, from either end.
-pub struct SecondaryRange<I: ?Sized, K: ?Sized, V: ?Sized> {
-    entries: MultimapRange<I, K>,
-    snapshot: DbSnapshot,
+pub struct SecondaryRange<I: ?Sized, K: ?Sized, V: ?Sized, R = DbRange> {
+    entries: MultimapRange<I, K, R>,
+    read: Box<ReadRecord>,
     records: TypedKeyspace<K, V>,
 }
 
-impl<I, K, V> SecondaryRange<I, K, V>
+impl<I, K, V, R> SecondaryRange<I, K, V, R>
 where
     I: TypedParts + ?Sized,
     K: TypedKey + TypedParts + ?Sized,
     V: TypedValue + ?Sized,
 {
+    pub(super) fn new(entries: MultimapRange<I, K, R>, read: Box<ReadRecord>, records: TypedKeyspace<K, V>) -> Self {
+        Self { entries, read, records }
+    }
+
     fn record(&self, entry: Result<(TypedPart<I>, TypedPart<K>)>) -> Result<TypedRecord<K, V>> {
         let key = key_of(entry)?;
-        let value = self.snapshot.get(self.records.untyped(), key.bytes());
+        let value = (self.read)(self.records.untyped(), key.bytes());
         let value = value?.ok_or_else(|| {
             Error::input(format!(
                 "an index of the keyspace {:?} leads to a key that it does not have: writes bypassed the index",
@@ -588,11 +615,12 @@ where
     }
 }
 
-impl<I, K, V> Iterator for SecondaryRange<I, K, V>
+impl<I, K, V, R> Iterator for SecondaryRange<I, K, V, R>
 where
     I: TypedParts + ?Sized,
     K: TypedKey + TypedParts + ?Sized,
     V: TypedValue + ?Sized,
+    R: Iterator<Item = Result<(Slice, Slice)>>,
 {
     type Item = Result<TypedRecord<K, V>>;
 
@@ -602,11 +630,12 @@ where
     }
 }
 
-impl<I, K, V> DoubleEndedIterator for SecondaryRange<I, K, V>
+impl<I, K, V, R> DoubleEndedIterator for SecondaryRange<I, K, V, R>
 where
     I: TypedParts + ?Sized,
     K: TypedKey + TypedParts + ?Sized,
     V: TypedValue + ?Sized,
+    R: DoubleEndedIterator<Item = Result<(Slice, Slice)>>,
 {
     fn next_back(&mut self) -> Option<Self::Item> {
         let entry = self.entries.next_back()?;
@@ -614,7 +643,7 @@ where
     }
 }
 
-impl<I: ?Sized, K: ?Sized, V: ?Sized> fmt::Debug for SecondaryRange<I, K, V> {
+impl<I: ?Sized, K: ?Sized, V: ?Sized, R: fmt::Debug> fmt::Debug for SecondaryRange<I, K, V, R> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:?} of {:?}", self.entries, self.records)
     }

@@ -235,6 +235,33 @@ impl Batch {
         }
     }
 
+    /// Lets [`Self::commit`] fail with [`Cause::Conflict`](crate::Cause::Conflict) unless the key of a typed keyspace
+    /// has this value then, or is absent if that is `None`. Values are compared as by
+    /// [`TypedKeyspace::compare_and_swap`].
+    ///
+    /// ```
+    /// # let storage = std::sync::Arc::new(ogive::io::MemoryStorage::new());
+    /// # let db = ogive::Db::open(storage, &ogive::DbOptions::default())?;
+    /// let stock = db.keyspace("stock")?.typed::<str, u32>()?;
+    /// stock.insert("fig", 3)?;
+    /// let mut batch = db.batch();
+    /// batch.typed_expect(&stock, "fig", Some(&3)).typed_insert(&stock, "fig", 2);
+    /// batch.commit()?;
+    /// assert_eq!(stock.load("fig")?, Some(2));
+    /// # Ok::<(), ogive::Error>(())
+    /// ```
+    pub fn typed_expect<'k, K: TypedKey + ?Sized, V: TypedValue + ?Sized>(
+        &mut self,
+        keyspace: &TypedKeyspace<K, V>,
+        key: impl Borrow<K::Arg<'k>>,
+        value: Option<&V::Arg<'_>>,
+    ) -> &mut Self {
+        match (K::encode(key.borrow()), value.map(V::encode_value).transpose()) {
+            (Ok(key), Ok(value)) => self.expect_as(&keyspace.pinned, key, value.as_ref().map(AsRef::as_ref)),
+            (Err(error), _) | (_, Err(error)) => self.refuse(error),
+        }
+    }
+
     /// Removes a key of a typed keyspace.
     pub fn typed_remove<'k, K: TypedKey + ?Sized, V: TypedValue + ?Sized>(
         &mut self,

@@ -2,7 +2,7 @@
 
 use super::data::{TypedData, TypedKey, TypedValue};
 use super::guard::{TypedGuard, TypedRange, byte_bounds};
-use super::indexed::{EntryChange, IndexedKeyspace};
+use super::indexed::{EntryChange, IndexedKeyspace, SecondaryIndex, SecondaryKeys, SecondaryRange};
 use super::keyspace::{TypedKeyspace, encoded, prefix_bytes};
 use super::multimap::{MultimapRange, MultimapValues, TypedMultimap};
 use super::parts::{TypedParts, TypedPrefix};
@@ -67,6 +67,32 @@ impl DbTransaction {
         self.remove(multimap.checked()?, TypedMultimap::<K, V>::entry(key.borrow(), value.borrow())?)
     }
 
+    /// Removes all values of a key of a multimap, at a cost independent of their number.
+    ///
+    /// # Errors
+    /// As [`Self::multimap_insert`].
+    pub fn multimap_remove_all<'k, K: TypedParts + ?Sized, V: TypedParts + ?Sized>(
+        &self,
+        multimap: &TypedMultimap<K, V>,
+        key: impl Borrow<K::PartArg<'k>>,
+    ) -> Result<()> {
+        let bounds = (Bound::Included(key.borrow()), Bound::Included(key.borrow()));
+        self.remove_range(multimap.checked()?, TypedMultimap::<K, V>::bounds(&bounds)?)
+    }
+
+    /// Whether a key of a multimap has a value.
+    ///
+    /// # Errors
+    /// As [`Self::contains_key`].
+    pub fn multimap_contains<'k, 'v, K: TypedParts + ?Sized, V: TypedParts + ?Sized>(
+        &self,
+        multimap: &TypedMultimap<K, V>,
+        key: impl Borrow<K::PartArg<'k>>,
+        value: impl Borrow<V::PartArg<'v>>,
+    ) -> Result<bool> {
+        self.contains_key(multimap.checked()?, TypedMultimap::<K, V>::entry(key.borrow(), value.borrow())?)
+    }
+
     /// The values of a key of a multimap in ascending order, from either end.
     #[must_use]
     pub fn multimap_get<'k, K: TypedParts + ?Sized, V: TypedParts + ?Sized>(
@@ -75,8 +101,114 @@ impl DbTransaction {
         key: impl Borrow<K::PartArg<'k>>,
     ) -> MultimapValues<K, V, DbTransactionRange> {
         let bounds = (Bound::Included(key.borrow()), Bound::Included(key.borrow()));
-        let entries = TypedMultimap::<K, V>::bounds(&bounds).map(|bounds| self.range(multimap.untyped(), bounds));
-        MultimapValues::new(MultimapRange::new(entries))
+        MultimapValues::new(self.entries_of(multimap, bounds))
+    }
+
+    /// The entries of a multimap whose keys are in a range, from either end.
+    #[must_use]
+    pub fn multimap_range<'k, K: TypedParts + ?Sized, V: TypedParts + ?Sized>(
+        &self,
+        multimap: &TypedMultimap<K, V>,
+        range: impl RangeBounds<K::PartArg<'k>>,
+    ) -> MultimapRange<K, V, DbTransactionRange> {
+        self.entries_of(multimap, (range.start_bound(), range.end_bound()))
+    }
+
+    fn entries_of<K: TypedParts + ?Sized, V: TypedParts + ?Sized>(
+        &self,
+        multimap: &TypedMultimap<K, V>,
+        range: (Bound<&K::PartArg<'_>>, Bound<&K::PartArg<'_>>),
+    ) -> MultimapRange<K, V, DbTransactionRange> {
+        let bounds = TypedMultimap::<K, V>::bounds(&range);
+        MultimapRange::new(bounds.map(|bounds| self.range(multimap.untyped(), bounds)))
+    }
+
+    /// The records with this value of a secondary index, ordered by key, from either end. The transaction has read the
+    /// entries that were passed, and their records.
+    ///
+    /// ```
+    /// # let storage = std::sync::Arc::new(ogive::io::MemoryStorage::new());
+    /// # let db = ogive::Db::open(storage, &ogive::DbOptions::default())?;
+    /// let users = db.keyspace("users")?.typed::<u64, String>()?;
+    /// let users = users.with_index("by_email", |_, email| Some(email.clone()))?;
+    /// let by_email = users.by::<str>("by_email")?;
+    ///
+    /// // Of two transactions that do this at the same time, one conflicts: an e-mail is there once.
+    /// let tx = db.begin();
+    /// assert!(tx.secondary_get(&by_email, "ann@example.com").next().is_none());
+    /// tx.indexed_insert(&users, 7, "ann@example.com")?;
+    /// assert_eq!(tx.secondary_get(&by_email, "ann@example.com").count(), 1);
+    /// tx.commit()?;
+    /// # Ok::<(), ogive::Error>(())
+    /// ```
+    #[must_use]
+    pub fn secondary_get<'i, I, K, V>(
+        &self,
+        index: &SecondaryIndex<I, K, V>,
+        indexed: impl Borrow<I::PartArg<'i>>,
+    ) -> SecondaryRange<I, K, V, DbTransactionRange>
+    where
+        I: TypedParts + ?Sized,
+        K: TypedKey + TypedParts + ?Sized,
+        V: TypedValue + ?Sized,
+    {
+        self.secondary_of(index, (Bound::Included(indexed.borrow()), Bound::Included(indexed.borrow())))
+    }
+
+    /// The keys of the records with this value of a secondary index, in ascending order; the records are not read.
+    #[must_use]
+    pub fn secondary_keys<'i, I, K, V>(
+        &self,
+        index: &SecondaryIndex<I, K, V>,
+        indexed: impl Borrow<I::PartArg<'i>>,
+    ) -> SecondaryKeys<I, K, DbTransactionRange>
+    where
+        I: TypedParts + ?Sized,
+        K: TypedKey + TypedParts + ?Sized,
+        V: TypedValue + ?Sized,
+    {
+        let bounds = (Bound::Included(indexed.borrow()), Bound::Included(indexed.borrow()));
+        SecondaryKeys::new(self.entries_of(index.entries(), bounds))
+    }
+
+    /// The records whose values of a secondary index are in a range, in the order of the index, as
+    /// [`Self::secondary_get`] has them.
+    #[must_use]
+    pub fn secondary_range<'i, I, K, V>(
+        &self,
+        index: &SecondaryIndex<I, K, V>,
+        range: impl RangeBounds<I::PartArg<'i>>,
+    ) -> SecondaryRange<I, K, V, DbTransactionRange>
+    where
+        I: TypedParts + ?Sized,
+        K: TypedKey + TypedParts + ?Sized,
+        V: TypedValue + ?Sized,
+    {
+        self.secondary_of(index, (range.start_bound(), range.end_bound()))
+    }
+
+    fn secondary_of<I, K, V>(
+        &self,
+        index: &SecondaryIndex<I, K, V>,
+        range: (Bound<&I::PartArg<'_>>, Bound<&I::PartArg<'_>>),
+    ) -> SecondaryRange<I, K, V, DbTransactionRange>
+    where
+        I: TypedParts + ?Sized,
+        K: TypedKey + TypedParts + ?Sized,
+        V: TypedValue + ?Sized,
+    {
+        let entries = self.entries_of(index.entries(), range);
+        SecondaryRange::new(entries, Box::new(self.reader()), index.records().clone())
+    }
+
+    /// The records of a keyspace with secondary indexes in a range of keys, from either end.
+    #[must_use]
+    pub fn indexed_range<'k, K: TypedKey + TypedParts + ?Sized, V: TypedValue + ?Sized>(
+        &self,
+        keyspace: &IndexedKeyspace<K, V>,
+        range: impl RangeBounds<K::Arg<'k>>,
+    ) -> TypedRange<K, V, DbTransactionRange> {
+        self.typed(keyspace.records()).range(range)
     }
 
     /// Returns the value of a key of a keyspace with secondary indexes.
@@ -211,6 +343,14 @@ impl<K: TypedKey + ?Sized, V: TypedValue + ?Sized> TypedTransaction<'_, K, V> {
     /// As [`Self::insert`].
     pub fn remove<'k>(&self, key: impl Borrow<K::Arg<'k>>) -> Result<()> {
         self.transaction.remove(self.keyspace.checked()?, K::encode(key.borrow())?)
+    }
+
+    /// Removes all keys in a range, as [`DbTransaction::remove_range`] does.
+    ///
+    /// # Errors
+    /// As [`Self::insert`].
+    pub fn remove_range<'k>(&self, range: impl RangeBounds<K::Arg<'k>>) -> Result<()> {
+        self.transaction.remove_range(self.keyspace.checked()?, byte_bounds::<K>(&range)?)
     }
 }
 

@@ -188,6 +188,48 @@ fn transactions_that_only_read_or_only_write_never_conflict() {
     tx.commit().unwrap();
 }
 
+/// What others write to a range that is removed is removed, too, and is no conflict unless the range was read; a key
+/// that was removed so is not read.
+#[test]
+fn a_range_removal_removes_what_is_there_at_the_commit() {
+    let keys = |db: &Db| -> Vec<_> { db.iter().map(|record| record.unwrap().0.to_vec()).collect() };
+    let db = filled();
+    let tx = db.begin();
+    tx.insert(&db, "n", "2").unwrap();
+    tx.remove_range(&db, "b".."p").unwrap();
+    tx.insert(&db, "c", "2").unwrap();
+    assert_eq!(tx.get(&db, "b").unwrap(), None);
+    db.insert("b", "3").unwrap();
+    db.insert("m", "3").unwrap();
+    tx.commit().unwrap();
+    assert_eq!(keys(&db), [b"a", b"c", b"q"]);
+
+    let tx = db.begin();
+    assert_eq!(tx.range(&db, "b".."p").count(), 1);
+    tx.remove_range(&db, "b".."p").unwrap();
+    db.insert("m", "3").unwrap();
+    assert!(is_conflict(tx.commit()));
+    assert_eq!(keys(&db), [b"a", b"c", b"m", b"q"]);
+}
+
+/// Of two handles of a store, each sees what all have open.
+#[test]
+fn open_transactions_are_counted_and_the_oldest_has_an_age() {
+    let db = filled();
+    assert_eq!((db.stats().open_transactions, db.stats().oldest_transaction_s), (0, None));
+    let (oldest, other) = (db.clone().begin(), db.begin());
+    let age = db.stats().oldest_transaction_s.unwrap();
+    assert!(age >= 0.0);
+    other.commit().unwrap();
+    let stats = db.stats();
+    assert_eq!(stats.open_transactions, 1);
+    assert!(stats.oldest_transaction_s.unwrap() >= age);
+    drop(oldest);
+    assert_eq!(db.stats().open_transactions, 0);
+    db.transaction(|tx| tx.insert(&db, "x", db.stats().open_transactions.to_string())).unwrap();
+    assert_eq!((db.get("x").unwrap().as_deref(), db.stats().open_transactions), (Some(&b"1"[..]), 0));
+}
+
 #[test]
 fn more_reads_than_memory_make_more_conflicts_and_never_fewer() {
     let options = small().writes(|writes| writes.transaction_bytes(2000));
@@ -275,7 +317,7 @@ fn a_batch_expects_values_and_is_committed_wholly_or_not_at_all() {
     assert_eq!(db.get("x").unwrap(), None);
     commit(&[("b", Some(b"1")), ("c", None)]).unwrap();
     let error = commit(&[("b", Some(b"1"))]).unwrap_err();
-    assert_eq!((error.cause, error.name()), (Cause::Conflict, "default"));
+    assert_eq!((error.cause, error.name(), error.key()), (Cause::Conflict, "default", Some(&b"b"[..])));
     assert!(error.to_string().contains("\"b\""), "{error}");
     assert_eq!(db.get("b").unwrap().as_deref(), Some(&b"2"[..]));
 }

@@ -10,3 +10,4 @@ mod histories;
 mod own_writes;
 mod support;
 mod typed;
+mod unknown_outcomes;

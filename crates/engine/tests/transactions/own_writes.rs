@@ -6,7 +6,7 @@ use ogive::Db;
 use ogive::io::MemoryStorage;
 use ogive_testkit::{Random, Repeat, seeds};
 use std::collections::BTreeMap;
-use std::ops::Bound;
+use std::ops::{Bound, RangeBounds};
 use std::sync::Arc;
 
 type Records = BTreeMap<Vec<u8>, Vec<u8>>;
@@ -40,6 +40,13 @@ fn write(records: &mut Records, db_write: impl FnOnce(&[u8], Option<&[u8]>), ran
     }
 }
 
+/// Removes the keys of a drawn range.
+fn remove_range(records: &mut Records, db_remove: impl FnOnce((Bound<Vec<u8>>, Bound<Vec<u8>>)), random: &mut Random) {
+    let bounds = (bound(random), bound(random));
+    records.retain(|key, _| !bounds.contains(key));
+    db_remove(bounds);
+}
+
 fn set(db: &Db, key: &[u8], value: Option<&[u8]>) {
     value.map_or_else(|| db.remove(key), |value| db.insert(key, value)).unwrap();
 }
@@ -55,7 +62,10 @@ fn a_transaction_reads_its_snapshot_with_its_own_writes() {
         let tx = db.begin();
         let mut saved = (tx.savepoint(), records.clone());
         for _ in 0..60 {
-            match random.below(8) {
+            match random.below(9) {
+                8 if random.one_in(2) => {
+                    remove_range(&mut records, |bounds| tx.remove_range(&db, bounds).unwrap(), random);
+                }
                 0..3 => write(
                     &mut records,
                     |key, value| value.map_or_else(|| tx.remove(&db, key), |value| tx.insert(&db, key, value)).unwrap(),
@@ -83,17 +93,7 @@ fn a_transaction_reads_its_snapshot_with_its_own_writes() {
                 }
                 _ => {
                     let (bounds, most, order) = ((bound(random), bound(random)), random.below(12), random.clone());
-                    let expected = records.iter().filter(|(key, _)| {
-                        (match &bounds.0 {
-                            Bound::Included(start) => *key >= start,
-                            Bound::Excluded(start) => *key > start,
-                            Bound::Unbounded => true,
-                        }) && match &bounds.1 {
-                            Bound::Included(end) => *key <= end,
-                            Bound::Excluded(end) => *key < end,
-                            Bound::Unbounded => true,
-                        }
-                    });
+                    let expected = records.iter().filter(|(key, _)| bounds.contains(*key));
                     let expected = take(expected.map(|(key, value)| (key.clone(), value.clone())), order.clone(), most);
                     let found = tx.range(&db, bounds).map(|record| {
                         let (key, value) = record.unwrap();
@@ -139,6 +139,7 @@ fn keyspaces_of_another_store_are_refused() {
     let refused = [
         tx.get(&elsewhere, "x").map(drop),
         tx.insert(&elsewhere, "x", "2"),
+        tx.remove_range(&elsewhere, "a".."z"),
         tx.multi_get(&elsewhere, ["x"]).map(drop),
         tx.range(&elsewhere, "a".."z").try_for_each(|record| record.map(drop)),
     ];
@@ -154,6 +155,7 @@ fn a_write_that_is_refused_is_an_error_at_its_call() {
     let tx = db.begin();
     tx.insert(&db, "x", "1").unwrap();
     assert!(tx.insert(&db, vec![0; 70_000], "1").is_err());
+    assert!(tx.remove_range(&db, vec![0; 70_000]..).is_err());
     tx.commit().unwrap();
     assert_eq!(db.iter().count(), 1);
 }

@@ -28,7 +28,7 @@ fn typed_keyspaces_are_read_and_written() {
     let tx = db.begin();
     let within = tx.typed(&orders);
     within.insert((1, 3), order(4)).unwrap();
-    within.remove((1, 1)).unwrap();
+    within.remove_range(..=(1, 1)).unwrap();
     let amounts = |rows: Vec<Result<TypedRecord<(u32, u32), Order>>>| -> Vec<u32> {
         rows.into_iter().map(|row| row.unwrap().1.value().unwrap().amount).collect()
     };
@@ -78,6 +78,93 @@ fn multimaps_and_indexes_are_changed_together() {
     tx.insert(&db, "x", "1").unwrap();
     tags.insert(1, "fruit").unwrap();
     assert!(is_conflict(tx.commit()));
+}
+
+#[test]
+fn secondary_indexes_and_multimaps_are_read_with_own_writes() {
+    let db = store();
+    let tags = db.multimap::<u64, str>("tags").unwrap();
+    for (key, tag) in [(1, "old"), (1, "sweet"), (2, "old")] {
+        tags.insert(key, tag).unwrap();
+    }
+    let orders = db.keyspace("orders").unwrap().typed::<u64, Order>().unwrap();
+    let orders = orders.with_index("by_item", |_, order| Some(order.item.clone())).unwrap();
+    let order = |item: &str, amount| Order { item: item.into(), amount };
+    orders.insert(1, order("fig", 3)).unwrap();
+    orders.insert(2, order("lime", 4)).unwrap();
+    let by_item = orders.by::<str>("by_item").unwrap();
+    let begin = || {
+        let tx = db.begin();
+        tx.indexed_insert(&orders, 2, order("fig", 5)).unwrap();
+        tx.multimap_remove_all(&tags, 1).unwrap();
+        tx.multimap_insert(&tags, 1, "new").unwrap();
+        tx
+    };
+    let tx = begin();
+    // Another transaction's change is not seen.
+    orders.insert(3, order("fig", 9)).unwrap();
+    let of =
+        |row: Result<TypedRecord<u64, Order>>| row.map(|(key, value)| (key.value().unwrap(), value.value().unwrap()));
+    let found: Vec<_> = tx.secondary_get(&by_item, "fig").map(|row| of(row).unwrap()).collect();
+    assert_eq!(found, [(1, order("fig", 3)), (2, order("fig", 5))]);
+    let keys: Vec<u64> = tx.secondary_keys(&by_item, "fig").rev().map(|key| key.unwrap().value().unwrap()).collect();
+    assert_eq!(keys, [2, 1]);
+    let last = tx.secondary_range(&by_item, "a"..).next_back().map(|row| of(row).unwrap());
+    assert_eq!(last, Some((2, order("fig", 5))));
+    assert_eq!(tx.indexed_range(&orders, 2..).count(), 1);
+    assert!(tx.multimap_contains(&tags, 1, "new").unwrap() && !tx.multimap_contains(&tags, 1, "old").unwrap());
+    let entries = tx.multimap_range(&tags, ..).map(|entry| {
+        let (key, tag) = entry.unwrap();
+        (key.value().unwrap(), tag.value().unwrap().into_owned())
+    });
+    assert_eq!(entries.collect::<Vec<_>>(), [(1, "new".to_owned()), (2, "old".to_owned())]);
+    assert!(is_conflict(tx.commit()), "an entry came into what was read of the index");
+
+    let tx = begin();
+    let first = tx.secondary_get(&by_item, "fig").next().map(|row| of(row).unwrap());
+    assert_eq!(first, Some((1, order("fig", 3))));
+    orders.insert(1, order("fig", 7)).unwrap();
+    assert!(is_conflict(tx.commit()), "the record was read, though its entry is the same");
+
+    let tx = begin();
+    assert_eq!(tx.secondary_keys(&by_item, "fig").count(), 3);
+    orders.insert(1, order("fig", 8)).unwrap();
+    tx.commit().unwrap();
+    assert_eq!(tags.get(1).map(|tag| tag.unwrap().value().unwrap().into_owned()).collect::<Vec<_>>(), ["new"]);
+}
+
+#[test]
+fn a_batch_expects_values_of_types() {
+    let db = store();
+    let orders = db.keyspace("orders").unwrap().typed::<u64, Order>().unwrap();
+    let halves = db.keyspace("halves").unwrap().typed::<str, f64>().unwrap();
+    let order = |amount| Order { item: "fig".into(), amount };
+    orders.insert(1, order(1)).unwrap();
+    halves.insert("none", f64::NAN).unwrap();
+    let commit = |amount: Option<u32>, half: f64| {
+        let mut batch = db.batch();
+        batch.typed_expect(&orders, 1, amount.map(order).as_ref()).typed_expect(&halves, "none", Some(&half));
+        batch.typed_insert(&orders, 1, order(2));
+        batch.commit()
+    };
+    assert!(is_conflict(commit(None, f64::NAN)));
+    assert!(is_conflict(commit(Some(7), f64::NAN)));
+    assert!(is_conflict(commit(Some(1), 0.5)));
+    commit(Some(1), -f64::NAN).unwrap();
+    assert_eq!(orders.load(1).unwrap(), Some(order(2)));
+
+    // A row from before a field was added is the one that is read now.
+    ogive::row! {
+        #[derive(Clone, Debug, PartialEq)]
+        struct Longer { item: String, amount: u32, origin: Option<String> }
+    }
+    let longer = db.keyspace("orders").unwrap().typed::<u64, Longer>().unwrap();
+    let old = longer.load(1).unwrap().unwrap();
+    assert_eq!(old.origin, None);
+    let mut batch = db.batch();
+    batch.typed_expect(&longer, 1, Some(&old)).typed_remove(&longer, 1);
+    batch.commit().unwrap();
+    assert_eq!(longer.load(1).unwrap(), None);
 }
 
 #[test]

@@ -16,6 +16,7 @@ from ._errors import (
     Bug,
     Busy,
     Closed,
+    Conflict,
     Damaged,
     ForkedError,
     Gone,
@@ -42,6 +43,7 @@ from ._parquet import ParquetExplanation, ParquetIndex, Request, Verification, i
 from ._rows import Rows, RowStream
 from ._store import Batch, Db, Keyspace, MutableDb, MutableKeyspace, Snapshot, open
 from ._table import Table, UniqueTable, build
+from ._transaction import Transaction
 from ._tune import Design, Designs, Profile, profile, tune
 
 __all__ = [
@@ -51,6 +53,7 @@ __all__ = [
     "Bug",
     "Busy",
     "Closed",
+    "Conflict",
     "Damaged",
     "Db",
     "Design",
@@ -86,6 +89,7 @@ __all__ = [
     "StorageError",
     "Table",
     "TimedOut",
+    "Transaction",
     "UniqueIndex",
     "UniqueTable",
     "Unsupported",

@@ -7,6 +7,7 @@ programs act on.
 from __future__ import annotations
 
 import errno
+from typing import Any
 
 
 class OgiveError(Exception):
@@ -30,7 +31,7 @@ class OgiveError(Exception):
         _, found, hint = str(self).partition("; ")
         return hint if found else None
 
-    def __reduce__(self) -> tuple[type[OgiveError], tuple[str, str | None, int | None]]:
+    def __reduce__(self) -> tuple[type[OgiveError], tuple[Any, ...]]:
         return type(self), (str(self.args[0]), self.file, self.offset)
 
 
@@ -103,6 +104,29 @@ class Locked(_FileError, BlockingIOError):
 
 class Busy(_FileError):
     """Another reader or writer is in the way, or has changed what was open: refresh it, or open it again."""
+
+
+class Conflict(Busy):
+    """A transaction was not committed: others have written what it has read since it began. Nothing has changed.
+
+    ``keyspace`` is the name of the keyspace, and ``key`` the key, if the conflict is about one. Begin again;
+    :meth:`ogive.Db.transact` does.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        file: str | None = None,
+        offset: int | None = None,
+        keyspace: str | None = None,
+        key: Any = None,
+    ) -> None:
+        super().__init__(message, file, offset)
+        self.keyspace = keyspace
+        self.key = key
+
+    def __reduce__(self) -> tuple[type[OgiveError], tuple[Any, ...]]:
+        return type(self), (str(self.args[0]), self.file, self.offset, self.keyspace, self.key)
 
 
 class MemoryShort(OgiveError, MemoryError):

@@ -1,12 +1,14 @@
-"""Stores: :func:`open`, :class:`Db`, :class:`Keyspace`, :class:`Batch`, :class:`Snapshot`."""
+"""Stores: :func:`open`, :class:`Db`, :class:`Keyspace`, :class:`Batch`, :class:`Snapshot`. Transactions are beside."""
 
 from __future__ import annotations
 
+import functools
+import inspect
 import json
 import os
 import threading
 import weakref
-from collections.abc import Iterable, Iterator, Mapping, MutableMapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, overload
 
@@ -16,13 +18,14 @@ from ._errors import Closed, InvalidArgument
 from ._ordered import MISSING, Closing, K, OrderedMapping, V, arrow_of, is_frame, pairs_of
 from ._paths import PathLike, absolute, identity, name_text, path_text
 from ._sizes import size_bytes
+from ._transaction import Isolation, T, Transaction, atransact, transact
 
 if TYPE_CHECKING:
+    from typing import Concatenate, ParamSpec, TypeVar
+
     from typing_extensions import Self
 
-if TYPE_CHECKING:
-    from typing import TypeVar
-
+    _P = ParamSpec("_P")
     _K = TypeVar("_K")
     _V = TypeVar("_V")
 
@@ -251,6 +254,103 @@ class Db(Keyspace[K, V], Closing):
         """
         return Batch(self)
 
+    def begin(self, *, isolation: Isolation = "serializable") -> Transaction[K, V]:
+        """Begins a transaction: reads and writes of any keyspaces that happen together, or not at all.
+
+        As a context manager it commits once at the end, and drops the writes after an exception. If others have written
+        meanwhile what it has read, the commit raises :class:`ogive.Conflict`, and nothing has changed; :meth:`transact`
+        runs again then. With ``isolation="snapshot"`` only the keys that it writes are compared: fewer conflicts, and two
+        transactions may each read what the other one writes.
+
+        >>> import ogive, tempfile
+        >>> db = ogive.open(tempfile.mkdtemp(), key=str, value=int)
+        >>> db["ann"] = 100
+        >>> with db.begin() as tx:
+        ...     tx["bob"] = tx.get("bob", 0) + 30
+        ...     tx["ann"] -= 30
+        >>> dict(db)
+        {'ann': 70, 'bob': 30}
+        >>> tx = db.begin()
+        >>> tx["ann"] += 1
+        >>> db["ann"] = 0
+        >>> try:
+        ...     tx.commit()
+        ... except ogive.Conflict as conflict:
+        ...     conflict.keyspace, conflict.key, db["ann"]
+        ('default', 'ann', 0)
+        >>> db.close()
+        """
+        return Transaction(self, isolation)
+
+    def transact(self, work: Callable[[Transaction[K, V]], T], *, isolation: Isolation = "serializable") -> T:
+        """Runs a function in a transaction, commits it, and returns what the function returns.
+
+        After a conflict the function runs again in another transaction, at most 64 times or 10 seconds in all, with
+        random pauses; so it should do nothing but read and write the store. An exception of the function ends it, and
+        nothing is written.
+
+        >>> import ogive, tempfile
+        >>> with ogive.open(tempfile.mkdtemp(), key=str, value=int) as db:
+        ...     def count(tx):
+        ...         tx["visits"] = tx.get("visits", 0) + 1
+        ...         return tx["visits"]
+        ...     db.transact(count), db.transact(count)
+        (1, 2)
+        """
+        return transact(self, work, isolation)
+
+    async def atransact(
+        self, work: Callable[[Transaction[K, V]], Any], *, isolation: Isolation = "serializable"
+    ) -> Any:
+        """As :meth:`transact`, awaitable. The function may be a coroutine function; others run on a thread."""
+        return await atransact(self, work, isolation)
+
+    @overload
+    def transactional(
+        self, function: Callable[Concatenate[Transaction[K, V], _P], T], /
+    ) -> Callable[_P, T]: ...
+    @overload
+    def transactional(
+        self, function: None = None, /, *, isolation: Isolation = ...
+    ) -> Callable[[Callable[Concatenate[Transaction[K, V], _P], T]], Callable[_P, T]]: ...
+    def transactional(self, function: Any = None, /, *, isolation: Isolation = "serializable") -> Any:
+        """A decorator for functions whose first argument is a transaction: a call runs as :meth:`transact` does, and one
+        of a coroutine function as :meth:`atransact`.
+
+        >>> import ogive, tempfile
+        >>> db = ogive.open(tempfile.mkdtemp(), key=str, value=int)
+        >>> @db.transactional
+        ... def transfer(tx, giver, taker, amount):
+        ...     if tx.get(giver, 0) < amount:
+        ...         return False
+        ...     tx[giver] -= amount
+        ...     tx[taker] = tx.get(taker, 0) + amount
+        ...     return True
+        >>> db["ann"] = 100
+        >>> transfer("ann", "bob", 30), transfer("ann", "bob", 71), dict(db)
+        (True, False, {'ann': 70, 'bob': 30})
+        >>> db.close()
+        """
+        if function is None:
+            return functools.partial(self.transactional, isolation=isolation)
+
+        if inspect.iscoroutinefunction(function):
+
+            @functools.wraps(function)
+            async def run_async(*args: Any, **named: Any) -> Any:
+                async def work(transaction: Transaction[K, V]) -> Any:
+                    return await function(transaction, *args, **named)
+
+                return await atransact(self, work, isolation)
+
+            return run_async
+
+        @functools.wraps(function)
+        def run(*args: Any, **named: Any) -> Any:
+            return transact(self, lambda transaction: function(transaction, *args, **named), isolation)
+
+        return run
+
     def snapshot(self) -> Snapshot[K, V]:
         """The store as it is now, whatever is written later.
 
@@ -292,7 +392,8 @@ class Db(Keyspace[K, V], Closing):
         """Sizes and counts: levels, bytes read and written.
 
         ``memory_bytes`` is the memory given. ``least_memory_bytes`` is the least that an opening for writing needs with
-        the records that are there, also to flush and compact them; it grows with the tables.
+        the records that are there, also to flush and compact them; it grows with the tables. ``open_transactions`` counts
+        those that this process has begun and not ended, and ``oldest_transaction_s`` is the age of the oldest, in seconds.
         """
         found: dict[str, Any] = json.loads(self._store.stats())
         return found

@@ -2,8 +2,8 @@
 
 use super::store::StoreFolder;
 use super::{
-    alter, backup, backups, bench, checkpoint, compact, delete, drop_keyspace, import, ingest, keyspaces, put, restore,
-    upgrade,
+    alter, apply, backup, backups, bench, checkpoint, compact, delete, drop_keyspace, import, ingest, keyspaces, put,
+    restore, upgrade,
 };
 use crate::commands::subcommands;
 
@@ -13,6 +13,7 @@ Examples:
   ogive db put fruit apple red                   write an entry; creates the store if necessary
   ogive db import ids rows.csv --key id --value name
                                                  import a file
+  ogive db apply bank transfer.jsonl             apply changes as one transaction, if keys have expected values
   ogive db backup fruit backups --keep 7         back up what is new, while the store is in use
   ogive db checkpoint fruit fruit-of-today       make a consistent copy with hard links
 
@@ -28,6 +29,7 @@ subcommands! {
     DbCommand {
         Put(put::DbPut) => put::run,
         Delete(delete::DbDelete) => delete::run,
+        Apply(apply::DbApply) => apply::run,
         Import(import::DbImport) => import::run,
         Ingest(ingest::DbIngest) => ingest::run,
         /// List the keyspaces of a store: rows, bytes, types of keys

@@ -1,6 +1,7 @@
 //! `ogive db`: commands on stores, one file each.
 
 mod alter;
+mod apply;
 mod arguments;
 mod backup;
 mod backups;

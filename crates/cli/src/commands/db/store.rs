@@ -171,6 +171,11 @@ impl StoreFolder {
         Ok(Db::open(&self.folder, &self.options().upgrade(true))?)
     }
 
+    /// The limit of its memory in bytes.
+    pub(super) fn memory_bytes(&self) -> u64 {
+        self.memory.0
+    }
+
     /// The folder.
     pub(super) fn path(&self) -> &Path {
         &self.folder

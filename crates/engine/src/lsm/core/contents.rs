@@ -6,6 +6,8 @@ use crate::io::local::sync::{Condvar, Mutex, MutexGuard};
 use crate::lsm::objects::StoreVersion;
 use crate::lsm::state::entry::Sequence;
 use crate::lsm::state::live_snapshots::LiveSnapshots;
+use crate::lsm::state::transactions::open_transactions::OpenTransactions;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// The contents of an open store.
@@ -16,6 +18,7 @@ pub(in crate::lsm) struct Contents {
     changed: Condvar,
     visible: AtomicU64,
     pub(in crate::lsm) live_snapshots: LiveSnapshots,
+    pub(in crate::lsm) open_transactions: Arc<OpenTransactions>,
     /// On an object store: the version of a reader.
     pub(in crate::lsm) version: Option<StoreVersion>,
     /// Of a reader: what it has of the logs, until its next version goes on with that.
@@ -33,6 +36,7 @@ impl Contents {
             shared: Mutex::new(shared),
             changed: Condvar::default(),
             live_snapshots: LiveSnapshots::default(),
+            open_transactions: Arc::default(),
             version,
             replayed: Mutex::new(replayed),
         }

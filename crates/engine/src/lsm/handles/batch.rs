@@ -39,6 +39,8 @@ pub struct Batch {
 #[derive(Debug)]
 struct ExpectedValue {
     keyspace: Keyspace,
+    /// The types by which values are compared, instead of by their bytes.
+    types: Option<PinnedTypes>,
     key: Vec<u8>,
     value: Option<Vec<u8>>,
 }
@@ -131,7 +133,17 @@ impl Batch {
         let keyspace = keyspace.as_ref();
         if self.takes(keyspace) {
             let (key, value) = (key.as_ref().to_vec(), value.map(<[u8]>::to_vec));
-            self.expected.push(ExpectedValue { keyspace: keyspace.clone(), key, value });
+            self.expected.push(ExpectedValue { keyspace: keyspace.clone(), types: None, key, value });
+        }
+        self
+    }
+
+    /// As [`Self::expect`], but values are compared as these types have them, like
+    /// [`PinnedTypes::compare_and_swap`] does.
+    pub fn expect_as(&mut self, types: &PinnedTypes, key: impl AsRef<[u8]>, value: Option<&[u8]>) -> &mut Self {
+        self.pin(types).expect(types.keyspace(), key, value);
+        if let Some(expected) = self.expected.last_mut() {
+            expected.types = Some(types.clone());
         }
         self
     }
@@ -188,9 +200,14 @@ impl Batch {
         let core = self.db.core();
         loop {
             let (snapshot, mut reads) = (self.db.snapshot(), ReadSet::new(core.options.transaction_limit_bytes()));
-            for ExpectedValue { keyspace, key, value } in &self.expected {
+            for ExpectedValue { keyspace, types, key, value } in &self.expected {
                 reads.add_point(keyspace.tree(), key);
-                if snapshot.get(keyspace, key)?.as_deref() != value.as_deref() {
+                let found = snapshot.get(keyspace, key)?;
+                let is_expected = match types {
+                    Some(types) => types.are_equal(found.as_deref(), value.as_deref())?,
+                    None => found.as_deref() == value.as_deref(),
+                };
+                if !is_expected {
                     return Err(Error::other_value(core.path(), keyspace.name(), key));
                 }
             }

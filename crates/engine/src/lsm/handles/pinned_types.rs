@@ -122,15 +122,23 @@ impl PinnedTypes {
     /// value, is not of these types.
     pub fn compare_and_swap(&self, key: impl AsRef<[u8]>, expected: Option<&[u8]>, new: Option<&[u8]>) -> Result<Swap> {
         self.check()?;
-        let comparable = |bytes: &[u8]| {
-            let no_value = || Error::input(format!("{} bytes are no value of type {}", bytes.len(), self.types));
-            self.types.values.comparable(bytes).ok_or_else(no_value)
-        };
-        let expected = expected.map(comparable).transpose()?;
+        let expected = expected.map(|bytes| self.comparable(bytes)).transpose()?;
         self.keyspace.swap_if(key.as_ref(), new, |current| {
-            let is_expected = current.as_deref().map(comparable).transpose()? == expected;
+            let is_expected = current.as_deref().map(|bytes| self.comparable(bytes)).transpose()? == expected;
             Ok((current, is_expected))
         })
+    }
+
+    /// A value in bytes that are equal for equal values.
+    fn comparable(&self, bytes: &[u8]) -> Result<Vec<u8>> {
+        let no_value = || Error::input(format!("{} bytes are no value of type {}", bytes.len(), self.types));
+        self.types.values.comparable(bytes).ok_or_else(no_value)
+    }
+
+    /// Whether two values, or their absence, are equal as these types have them.
+    pub(super) fn are_equal(&self, one: Option<&[u8]>, other: Option<&[u8]>) -> Result<bool> {
+        let comparable = |value: Option<&[u8]>| value.map(|bytes| self.comparable(bytes)).transpose();
+        Ok(comparable(one)? == comparable(other)?)
     }
 
     /// A range of the keyspace whose values are those of these types, and which pins them.

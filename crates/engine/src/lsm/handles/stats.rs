@@ -51,6 +51,10 @@ pub struct DbStats {
     /// Share of table lookups that used a model since the store was opened, between 0 and 1. `None` if there was no
     /// lookup.
     pub model_share: Option<f64>,
+    /// Number of transactions that this handle, or a clone of it, has begun and that have not ended.
+    pub open_transactions: u64,
+    /// The age of the oldest of them in seconds: compactions keep what it may read. `None` if there is none.
+    pub oldest_transaction_s: Option<f64>,
     /// Activity counters since the store was opened.
     pub activity: Activity,
 }
@@ -191,6 +195,7 @@ impl Core {
         let mut stats =
             DbStats { cache_bytes: self.files.cache.held_bytes(), activity, learning, ..DbStats::default() };
         stats.format = shared.state.format;
+        (stats.open_transactions, stats.oldest_transaction_s) = self.contents.open_transactions.ages();
         (stats.memory_bytes, stats.least_memory_bytes) = (self.options.memory_bytes, self.least_memory_bytes(&shared));
         let mut last_level_bytes = 0;
         for (&id, keyspace) in &shared.state.keyspaces {

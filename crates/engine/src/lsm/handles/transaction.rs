@@ -14,6 +14,7 @@ use crate::io::{Timer, random_u64};
 use crate::lsm::state::keyspace_tree::KeyspaceTree;
 use crate::lsm::state::operations::{ReadCondition, half_open};
 use crate::lsm::state::transactions::newer::{ConflictCheck, ConflictChecks};
+use crate::lsm::state::transactions::open_transactions::{OpenTransaction, OpenTransactions};
 use crate::lsm::state::transactions::read_set::ReadSet;
 use crate::types::range_of_prefix;
 use std::ops::RangeBounds;
@@ -57,6 +58,8 @@ pub struct DbTransaction {
     shared: Arc<SharedTransaction>,
     snapshot: DbSnapshot,
     durability: Option<Durability>,
+    /// Counts it among the open ones of the store.
+    _open: OpenTransaction,
 }
 
 /// A transaction as its ranges share it.
@@ -118,13 +121,22 @@ impl SharedTransaction {
         }
         Ok(own)
     }
+
+    /// The value of a key by the own writes, else by the snapshot of the transaction.
+    fn get(&self, snapshot: &DbSnapshot, keyspace: &Keyspace, key: &[u8]) -> Result<Option<Slice>> {
+        match self.own_or_read(keyspace, key)? {
+            Some(own) => Ok(own),
+            None => snapshot.get(keyspace, key),
+        }
+    }
 }
 
 impl DbTransaction {
     fn new(db: &Db) -> Self {
         let state = Mutex::new(TransactionState::new(db.core().options.transaction_limit_bytes()));
         let (shared, snapshot) = (Arc::new(SharedTransaction { db: db.clone(), state }), db.snapshot());
-        Self { shared, snapshot, durability: None }
+        let _open = OpenTransactions::begin(&db.core().contents.open_transactions);
+        Self { shared, snapshot, durability: None, _open }
     }
 
     /// Sets how far it is independent of others, for the reads from now on.
@@ -144,11 +156,7 @@ impl DbTransaction {
     /// # Errors
     /// As [`Keyspace::get`].
     pub fn get(&self, keyspace: impl AsRef<Keyspace>, key: impl AsRef<[u8]>) -> Result<Option<Slice>> {
-        let (keyspace, key) = (keyspace.as_ref(), key.as_ref());
-        match self.shared.own_or_read(keyspace, key)? {
-            Some(own) => Ok(own),
-            None => self.snapshot.get(keyspace, key),
-        }
+        self.shared.get(&self.snapshot, keyspace.as_ref(), key.as_ref())
     }
 
     /// Whether a key is present; its value is not read.
@@ -190,7 +198,10 @@ impl DbTransaction {
     ) -> DbTransactionRange {
         let keyspace = keyspace.as_ref();
         let (start, end) = half_open(&bounds);
-        let own = self.shared.state.lock().writes.within(keyspace.id(), &start, end.as_deref());
+        let own = {
+            let writes = &self.shared.state.lock().writes;
+            (writes.within(keyspace.id(), &start, end.as_deref()), writes.removed(keyspace.id()))
+        };
         // A keyspace that is altered from now on has been read.
         self.shared.add_range(keyspace.tree(), &[], Some(&[]));
         let passed = PassedKeys::new(&self.shared, keyspace.tree(), (start, end));
@@ -210,7 +221,8 @@ impl DbTransaction {
     /// more than [`DbWriteOptions::transaction_bytes`](crate::lsm::DbWriteOptions::transaction_bytes): the earlier ones
     /// are still there.
     pub fn insert(&self, keyspace: impl AsRef<Keyspace>, key: impl AsRef<[u8]>, value: impl AsRef<[u8]>) -> Result<()> {
-        self.write(keyspace.as_ref(), key.as_ref(), Some(value.as_ref()))
+        let (key, value) = (key.as_ref(), Some(value.as_ref()));
+        self.write(keyspace.as_ref(), |writes, keyspace, limit| writes.add(keyspace, key, value, limit))
     }
 
     /// Removes a key, if present.
@@ -218,14 +230,41 @@ impl DbTransaction {
     /// # Errors
     /// As [`Self::insert`].
     pub fn remove(&self, keyspace: impl AsRef<Keyspace>, key: impl AsRef<[u8]>) -> Result<()> {
-        self.write(keyspace.as_ref(), key.as_ref(), None)
+        let key = key.as_ref();
+        self.write(keyspace.as_ref(), |writes, keyspace, limit| writes.add(keyspace, key, None, limit))
     }
 
-    fn write(&self, keyspace: &Keyspace, key: &[u8], value: Option<&[u8]>) -> Result<()> {
+    /// Removes all keys in a range, those included that others write before the commit, at a cost independent of their
+    /// number. They are not read by that.
+    ///
+    /// ```
+    /// # let storage = std::sync::Arc::new(ogive::io::MemoryStorage::new());
+    /// # let db = ogive::Db::open(storage, &ogive::DbOptions::default())?;
+    /// db.insert("cart 1", "fig")?;
+    /// let tx = db.begin();
+    /// tx.remove_range(&db, "cart ".."cart!")?;
+    /// tx.insert(&db, "cart 2", "lime")?;
+    /// assert_eq!((tx.get(&db, "cart 1")?, tx.prefix(&db, "cart ").count()), (None, 1));
+    /// tx.commit()?;
+    /// assert_eq!((db.get("cart 1")?, db.iter().count()), (None, 1));
+    /// # Ok::<(), ogive::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Self::insert`].
+    pub fn remove_range<K: AsRef<[u8]>>(
+        &self,
+        keyspace: impl AsRef<Keyspace>,
+        range: impl RangeBounds<K>,
+    ) -> Result<()> {
+        self.write(keyspace.as_ref(), |writes, keyspace, limit| writes.add_removal(keyspace, &range, limit))
+    }
+
+    fn write(&self, keyspace: &Keyspace, add: impl FnOnce(&mut OwnWrites, &Keyspace, u64) -> Result<()>) -> Result<()> {
         let db = &self.shared.db;
         keyspace.check_store(db.open())?;
         let mut state = self.shared.state.lock();
-        state.writes.add(keyspace, key, value, db.core().options.transaction_limit_bytes())?;
+        add(&mut state.writes, keyspace, db.core().options.transaction_limit_bytes())?;
         state.hold(db);
         Ok(())
     }
@@ -234,6 +273,12 @@ impl DbTransaction {
     #[must_use]
     pub fn savepoint(&self) -> usize {
         self.shared.state.lock().writes.len()
+    }
+
+    /// Reads keys as it does, as long as anybody needs it.
+    pub(crate) fn reader(&self) -> impl Fn(&Keyspace, &[u8]) -> Result<Option<Slice>> + Send + Sync + use<> {
+        let (shared, snapshot) = (Arc::clone(&self.shared), self.snapshot.clone());
+        move |keyspace, key| shared.get(&snapshot, keyspace, key)
     }
 
     /// Undoes the writes since a savepoint. What was read since stays read.

@@ -9,6 +9,7 @@ use super::transaction::SharedTransaction;
 use crate::block::Slice;
 use crate::error::Result;
 use crate::lsm::state::keyspace_tree::KeyspaceTree;
+use crate::lsm::state::transactions::key_intervals::KeyIntervals;
 use crate::lsm::state::transactions::newer::ConflictCheck;
 use std::cmp::Ordering;
 use std::collections::VecDeque;
@@ -23,6 +24,8 @@ pub struct DbTransactionRange {
     next: [Option<(Slice, Slice)>; 2],
     /// The own writes that were not passed, in key order.
     own: VecDeque<OwnRecord>,
+    /// The ranges that the transaction has removed, which hide records of the snapshot.
+    removed: KeyIntervals,
     passed: PassedKeys,
     is_done: bool,
 }
@@ -67,8 +70,12 @@ impl PassedKeys {
 }
 
 impl DbTransactionRange {
-    pub(super) fn new(stored: DbRange, own: VecDeque<OwnRecord>, passed: PassedKeys) -> Self {
-        Self { stored, next: [None, None], own, passed, is_done: false }
+    pub(super) fn new(
+        stored: DbRange,
+        (own, removed): (VecDeque<OwnRecord>, KeyIntervals),
+        passed: PassedKeys,
+    ) -> Self {
+        Self { stored, next: [None, None], own, removed, passed, is_done: false }
     }
 
     /// The next record of one end.
@@ -105,12 +112,17 @@ impl DbTransactionRange {
         }
     }
 
-    /// Reads the next record of the snapshot at one end, if it was not read: at last the one that the other end has.
+    /// Reads the next record of the snapshot at one end that was not removed, if it was not read: at last the one that
+    /// the other end has.
     fn read_next(&mut self, forward: bool) -> Result<()> {
         let [front, back] = &mut self.next;
         let (here, there) = if forward { (front, back) } else { (back, front) };
-        if here.is_none() {
-            *here = if forward { self.stored.next() } else { self.stored.next_back() }.transpose()?;
+        while here.is_none() {
+            let Some((key, value)) = if forward { self.stored.next() } else { self.stored.next_back() }.transpose()?
+            else {
+                break;
+            };
+            *here = (!self.removed.contains(&key)).then_some((key, value));
         }
         if here.is_none() {
             *here = there.take();

@@ -33,7 +33,7 @@ const CHECKS: [ConflictCheck; 10] = [
     ConflictCheck::OwnWrites,
 ];
 
-const COURSES: [(&str, Course); 13] = [
+const COURSES: [(&str, Course); 14] = [
     ("a key was written", |out| conflicts(out, |tx, db| tx.get(db, "b").map(drop), |db| db.insert("b", "2"))),
     ("a key was removed", |out| conflicts(out, |tx, db| tx.get(db, "b").map(drop), |db| db.remove("b"))),
     ("an absent key came", |out| conflicts(out, |tx, db| tx.get(db, "c").map(drop), |db| db.insert("c", "2"))),
@@ -54,6 +54,7 @@ const COURSES: [(&str, Course); 13] = [
     ("a keyspace was dropped", |out| conflicts(out, read_other, |db| db.drop_keyspace("other").map(drop))),
     ("types were stated", |out| conflicts(out, read_other, state_types_of_other)),
     ("both write a key at a snapshot", a_key_is_written_at_a_snapshot),
+    ("a key is written in a range that is removed at a snapshot", a_range_is_removed_at_a_snapshot),
     ("the write is in front in the group", the_write_is_in_front_in_the_group),
 ];
 
@@ -110,6 +111,15 @@ fn a_key_is_written_at_a_snapshot(left_out: Option<ConflictCheck>) -> bool {
     tx.isolation(Isolation::Snapshot);
     tx.get(&db, "a").unwrap();
     tx.insert(&db, "b", "2").unwrap();
+    db.insert("b", "3").unwrap();
+    is_conflict(&tx.commit())
+}
+
+fn a_range_is_removed_at_a_snapshot(left_out: Option<ConflictCheck>) -> bool {
+    let db = store(Arc::new(MemoryStorage::new()), left_out).unwrap();
+    let mut tx = db.begin();
+    tx.isolation(Isolation::Snapshot);
+    tx.remove_range(&db, "a".."c").unwrap();
     db.insert("b", "3").unwrap();
     is_conflict(&tx.commit())
 }

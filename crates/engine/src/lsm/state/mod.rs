@@ -4,7 +4,7 @@
 //! * what holds them: `memtable`, `memtable_set`, `table_file`, `level`, `value_files`
 //! * durable state: `version`, `file_numbers`, `log_header`, `obsolete_file`
 //! * keyspaces: `keyspace_tree`, `view`, `written_keyspace`, `live_snapshots`
-//! * `transactions`: what they have read, and what is newer
+//! * `transactions`: what they have read, what is newer, and which are open
 //! * work: `compaction_job`, `skipped` entries, `learner`, `learning`, `lookup_times`, `counters`
 //! * `options`
 

@@ -162,11 +162,7 @@ impl Operations {
         keyspace: &WrittenKeyspace,
         range: &impl RangeBounds<K>,
     ) {
-        let ends = [range.start_bound(), range.end_bound()];
-        let checked = ends.into_iter().try_for_each(|end| match end {
-            Bound::Included(key) | Bound::Excluded(key) => check_key(keyspace, key.as_ref()),
-            Bound::Unbounded => Ok(()),
-        });
+        let checked = check_ends(keyspace, range);
         let (start, end) = half_open(range);
         if end.as_ref().is_none_or(|end| start < *end) || checked.is_err() {
             self.push_checked(keyspace, checked, Action::RemoveRange, &start, &end.unwrap_or_default());
@@ -191,6 +187,17 @@ pub(in crate::lsm) fn check_key(keyspace: &WrittenKeyspace, key: &[u8]) -> Resul
         return Err(Error::key_length(keyspace.path(), key.len() as u64, detail));
     }
     Ok(())
+}
+
+/// Checks the lengths of the keys that bound a range.
+pub(in crate::lsm) fn check_ends<K: AsRef<[u8]>>(
+    keyspace: &WrittenKeyspace,
+    range: &impl RangeBounds<K>,
+) -> Result<()> {
+    [range.start_bound(), range.end_bound()].into_iter().try_for_each(|end| match end {
+        Bound::Included(key) | Bound::Excluded(key) => check_key(keyspace, key.as_ref()),
+        Bound::Unbounded => Ok(()),
+    })
 }
 
 /// A key range as its first key, and the first key behind it if the range has an end.

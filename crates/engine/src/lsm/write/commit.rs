@@ -240,6 +240,7 @@ impl Core {
         let failed = outcome.as_ref().err().map(StoreFailure::from);
         let is_of = |cause: Cause| outcome.as_ref().is_err_and(|error| error.cause == cause);
         let (is_fenced, is_gone) = (is_of(Cause::Fenced), is_of(Cause::Gone));
+        let is_unknown = outcome.as_ref().is_err_and(Error::is_outcome_unknown);
         let mut outcome = Some(outcome);
         for (index, request) in alive.iter().enumerate() {
             let mut work = request.work.lock();
@@ -249,6 +250,7 @@ impl Core {
                 (Some(_), false) if self.is_closed() => Err(self.closed()),
                 (Some(_), false) if is_fenced => Err(Error::fenced(self.path(), false)),
                 (Some(_), false) if is_gone => Err(Error::gone(self.path())),
+                (Some(failure), false) if is_unknown => Err(Error::stopped(self.path(), failure).of_unknown_outcome()),
                 (Some(failure), false) => Err(Error::stopped(self.path(), failure)),
             });
         }
@@ -389,7 +391,7 @@ impl Core {
             }
             writer.values_unsynced = false;
         }
-        log.append(bytes, last)?;
+        log.append(bytes, last).map_err(Error::of_unknown_outcome)?;
         self.telemetry.counters.log_bytes.add(bytes.len() as u64);
         writer.unsynced_bytes += bytes.len() as u64;
         let sync = match durability {
@@ -399,7 +401,7 @@ impl Core {
         };
         if sync {
             self.telemetry.counters.syncs.add(1);
-            writer.sync()?;
+            writer.sync().map_err(Error::of_unknown_outcome)?;
         }
         Ok(())
     }

@@ -10,7 +10,7 @@
 //! the lock. A group is inserted into the memtables, and becomes visible, when its part and all parts before are there,
 //! by the next holder of the lock. After a part has failed, those behind it count for nothing, even if they are there.
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::io::local::sync::Mutex;
 use crate::lsm::core::groups_in_flight::{BegunGroup, GroupInFlight, GroupState};
 use crate::lsm::core::store::Core;
@@ -54,7 +54,8 @@ impl Core {
     /// Puts a group, and waits for those before it.
     ///
     /// # Errors
-    /// Errors of the storage; [`Cause::Fenced`](crate::Cause::Fenced); the failure of a group before it.
+    /// Errors of the storage, after which the outcome is unknown; [`Cause::Fenced`](crate::Cause::Fenced); the failure
+    /// of a group before it.
     pub(in crate::lsm) fn end_group(&self, begun: BegunGroup) -> Result<()> {
         let put = begun.part.map_or(Ok(()), |part| part.put());
         {
@@ -77,11 +78,12 @@ impl Core {
         self.apply_groups(&mut writer);
         let is_applied = *begun.state.lock() == GroupState::Applied;
         drop(writer);
-        put?;
-        match is_applied {
+        // A part that was put is found when the store is opened again, if those before it are there after all.
+        put.and_then(|()| match is_applied {
             true => Ok(()),
             false => Err(self.failure(&self.contents.lock()).unwrap_or_else(|| self.closed())),
-        }
+        })
+        .map_err(Error::of_unknown_outcome)
     }
 
     /// Applies all groups in flight, and waits for them before.

@@ -90,7 +90,7 @@ impl Core {
         let checks = self.checks();
         for reads in condition.reads.keyspaces() {
             let view = reads.tree.view.get();
-            for interval in reads.intervals() {
+            for interval in reads.intervals.iter() {
                 if let Some(key) = view.newer_within(interval, condition.after, checks)? {
                     return Err(self.conflict(&reads.tree, &key));
                 }
@@ -105,8 +105,8 @@ impl Core {
             let Some(reads) = reads.of(operation.keyspace) else { continue };
             let (key, end) = operation.parts(bytes);
             let written = match operation.action {
-                Action::Put(_) => reads.contains(key).then_some(key),
-                Action::RemoveRange => reads.first_within(key, (!end.is_empty()).then_some(end)),
+                Action::Put(_) => reads.intervals.contains(key).then_some(key),
+                Action::RemoveRange => reads.intervals.first_within(key, (!end.is_empty()).then_some(end)),
             };
             if let Some(key) = written {
                 return Err(self.conflict(&reads.tree, key));

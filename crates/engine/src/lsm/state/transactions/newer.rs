@@ -7,7 +7,7 @@
 //! transaction, and what moved without being written keeps its number. Nearly always only memtables are read: tables
 //! say how new their newest entry is.
 
-use super::read_set::ReadInterval;
+use super::key_intervals::PointOrRange;
 use crate::error::Result;
 use crate::lsm::state::cursor::EntryCursor;
 use crate::lsm::state::entry::{SEQUENCE_MAX, Sequence};
@@ -61,18 +61,18 @@ impl KeyspaceView {
     /// Errors of the storage, and damage.
     pub(in crate::lsm) fn newer_within(
         &self,
-        interval: ReadInterval<'_>,
+        interval: PointOrRange<'_>,
         after: Sequence,
         checks: ConflictChecks,
     ) -> Result<Option<Vec<u8>>> {
         match interval {
-            ReadInterval::Point(key) if checks.has(ConflictCheck::Points) => {
+            PointOrRange::Point(key) if checks.has(ConflictCheck::Points) => {
                 Ok(self.is_newer(key, after, checks)?.then(|| key.to_vec()))
             }
-            ReadInterval::Range(start, end) if checks.has(ConflictCheck::Intervals) => {
+            PointOrRange::Range(start, end) if checks.has(ConflictCheck::Intervals) => {
                 self.newer_in_range(start, end, after, checks)
             }
-            ReadInterval::Point(_) | ReadInterval::Range(..) => Ok(None),
+            PointOrRange::Point(_) | PointOrRange::Range(..) => Ok(None),
         }
     }
 
