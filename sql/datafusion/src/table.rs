@@ -360,8 +360,8 @@ impl OgiveTable {
     /// The error of a statement that would change rows in place.
     fn refused(&self, statement: &str) -> Result<Arc<dyn ExecutionPlan>> {
         let first = self.first();
-        let location = &first.identity().location;
-        let remedy = match (self.options.is_some(), statement) {
+        let RelationIdentity { location, keyspace, .. } = first.identity();
+        let remedy = match (!keyspace.is_empty(), statement) {
             (true, "TRUNCATE") => "DELETE FROM it removes all rows",
             (true, _) => "one process changes rows of a store: run the statement in a session without a cluster",
             (false, "UPDATE") => "COPY (SELECT ...) TO a new table, with the changed values",
