@@ -23,6 +23,7 @@ mod calendar;
 mod conversion;
 mod escape;
 mod float_text;
+mod index_definition;
 mod key_type;
 mod plain_text;
 mod prefix;
@@ -43,6 +44,8 @@ mod tests;
 
 pub use alteration::Alteration;
 pub(crate) use conversion::ValueRest;
+pub use index_definition::IndexDefinition;
+pub(crate) use index_definition::{IndexedValues, ResolvedIndex};
 pub use key_type::{KeyType, TimeUnit};
 pub(crate) use prefix::{end_of_prefix, range_of_prefix};
 pub use record_type::{KeyColumn, RecordType};

@@ -295,7 +295,7 @@ impl Keyspace {
     }
 
     /// Atomically sets the value of a key to `new`, or removes it, if `condition` holds; returns whether it did.
-    fn set_if(&self, key: &[u8], new: Option<&[u8]>, condition: impl FnOnce() -> Result<bool>) -> Result<bool> {
+    fn set_if(&self, key: &[u8], new: Option<&[u8]>, condition: impl FnMut() -> Result<bool>) -> Result<bool> {
         let mut operations = Operations::default();
         let kind = if new.is_some() { ValueKind::Value } else { ValueKind::Remove };
         operations.push(self.written(), Action::Put(kind), key, new.unwrap_or_default());

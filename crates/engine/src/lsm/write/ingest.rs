@@ -219,6 +219,7 @@ impl Core {
         by_reference: bool,
     ) -> Result<IngestSummary> {
         self.check_writable()?;
+        check_not_indexed(keyspace)?;
         let stated = keyspace.tree().types.get();
         // The values of tables in an altered keyspace need the number of their form, so they are copied.
         let by_reference = by_reference && !stated.forms.is_altered();
@@ -253,6 +254,7 @@ impl Core {
         let (tree, id) = (keyspace.tree(), keyspace.id());
         let mut writer = self.writer_alone();
         self.check_writable()?;
+        check_not_indexed(keyspace)?;
         keyspace.check_value_bytes(incoming.seen.longest_value_bytes)?;
         if tree.form() != incoming.stated.forms.current {
             let name = keyspace.name();
@@ -340,6 +342,18 @@ impl Core {
         }
         Ok(change)
     }
+}
+
+/// Refuses keyspaces with indexes, whose entries come with the records of batches.
+fn check_not_indexed(keyspace: &WrittenKeyspace) -> Result<()> {
+    let indexes = keyspace.tree().indexes.get();
+    let Some(index) = indexes.first() else { return Ok(()) };
+    Err(Error::input(format!(
+        "the keyspace {:?} has the index {:?}, and tables come without its entries; write the records in batches, or \
+         drop the index, ingest the tables, and create it again",
+        keyspace.name(),
+        index.name()
+    )))
 }
 
 fn has_entries(memtable: Option<&Arc<crate::lsm::state::memtable::Memtable>>) -> bool {
