@@ -188,6 +188,8 @@ mod book {
     struct TypedStore;
     #[doc = include_str!("../../../docs/recipes/transactions.md")]
     struct TransactionsRecipe;
+    #[doc = include_str!("../../../docs/recipes/unique-email.md")]
+    struct UniqueEmail;
     #[doc = include_str!("../../../docs/recipes/join.md")]
     struct JoinRecipe;
     #[doc = include_str!("../../../docs/extend.md")]

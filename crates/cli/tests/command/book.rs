@@ -18,6 +18,7 @@ const PAGES: &[(&str, &str)] = &[
     #[cfg(feature = "parquet")]
     ("recipes/dumps.md", include_str!("../../../../docs/recipes/dumps.md")),
     ("recipes/typed-store.md", include_str!("../../../../docs/recipes/typed-store.md")),
+    ("recipes/unique-email.md", include_str!("../../../../docs/recipes/unique-email.md")),
     ("recipes/join.md", include_str!("../../../../docs/recipes/join.md")),
 ];
 

@@ -328,6 +328,11 @@ impl ResolvedIndex {
         Ok(Some(IndexedValues { bytes, has_null: values.contains(&Value::Null) }))
     }
 
+    /// Whether there is a null among the values with which an entry begins.
+    pub(crate) fn has_null(&self, values: &[u8]) -> bool {
+        self.tuple.null_test().is_some_and(|test| test.has_null(values))
+    }
+
     /// The key of the record of an entry.
     pub(crate) fn key_of<'e>(&self, entry: &'e [u8]) -> Option<&'e [u8]> {
         self.tuple.behind(entry)

@@ -1,12 +1,12 @@
 //! Definitions of indexes, what is refused, and lookups. Goal: an index is what its text says, and what cannot be kept
 //! is refused with the reason. Method: examples.
 
-use crate::support::{User, Users, check, definitions, key, small, users};
-use ogive::io::MemoryStorage;
+use crate::support::{User, Users, check, definitions, key, small, table, users};
+use ogive::io::{MemoryStorage, Storage};
 use ogive::lsm::{INDEXED_FORMAT, KeyspaceIndexRange};
 use ogive::types::{Alteration, Field, IndexDefinition, KeyType, RecordType, Value, ValueType};
 use ogive::verify::verify_store;
-use ogive::{Cause, Db, Keyspace};
+use ogive::{Cause, Db, Keyspace, repair_store};
 use std::ops::Bound;
 use std::sync::Arc;
 
@@ -124,7 +124,8 @@ fn what_cannot_be_kept_is_refused_with_the_reason() {
     assert!(!db.keyspaces().iter().any(|name| name.starts_with("ogive.")));
     let no_row = keyspace.insert(key(9), "no row").unwrap_err();
     assert_eq!(no_row.cause, Cause::Input);
-    let folder = Arc::new(MemoryStorage::new());
+    let folder: Arc<dyn Storage> = Arc::new(MemoryStorage::new());
+    table(&folder, (0..20_000).map(|number| (number, user(None, &"c".repeat(40), 1))));
     let ingested = keyspace.ingest_from(&[(folder, "table".to_owned())]).unwrap_err();
     assert!(ingested.to_string().contains("has the index \"i\""), "{ingested}");
     let long = keyspace.insert(vec![b'k'; 65_530], user(None, &"c".repeat(100), 1).encode()).unwrap_err();
@@ -184,4 +185,58 @@ fn a_stopped_build_is_kept_by_writes_and_done_again() {
     check(&db, &all).unwrap();
     db.close().unwrap();
     assert!(verify_store(storage, &mut |_, _| {}).unwrap().is_sound());
+}
+
+#[test]
+fn a_repair_that_lost_rows_leaves_indexes_to_be_built_anew() {
+    let storage = Arc::new(MemoryStorage::new());
+    let db = Db::open(storage.clone(), &small()).unwrap();
+    let (keyspace, _) = filled(&db);
+    let definition = &definitions()[1].1;
+    db.create_index("by_country", &keyspace, definition).unwrap();
+    db.flush().unwrap();
+    db.compact().unwrap();
+    db.close().unwrap();
+    for name in storage.list().unwrap().iter().filter(|name| name.ends_with(".table")) {
+        let mut bytes = storage.content(name).unwrap();
+        let middle = bytes.len() / 3;
+        bytes[middle] ^= 1;
+        storage.remove(name).unwrap();
+        storage.put(name, bytes).unwrap();
+    }
+    assert!(!verify_store(storage.clone(), &mut |_, _| {}).unwrap().is_sound());
+    repair_store(storage.clone(), &mut |_, _| {}).unwrap();
+    let db = Db::open(storage, &small()).unwrap();
+    assert!(db.index("by_country").is_err() && !db.indexes()[0].is_complete());
+    let keyspace = db.keyspace("users").unwrap();
+    let rows = keyspace.iter().count();
+    let index = db.create_index("by_country", &keyspace, definition).unwrap();
+    assert_eq!(index.range(Bound::Unbounded, Bound::Unbounded).unwrap().count(), rows);
+    assert!(db.verify(&mut |_, _| {}).unwrap().is_sound());
+}
+
+#[test]
+fn differences_of_rows_and_entries_are_found() {
+    let storage = Arc::new(MemoryStorage::new());
+    let db = Db::open(storage.clone(), &small()).unwrap();
+    let (keyspace, _) = filled(&db);
+    db.create_index("by_email", &keyspace, &definitions()[0].1).unwrap();
+    // As promised, then not: the entry of the old address stays.
+    keyspace.insert_absent(key(6), user(Some("fay@x"), "de", 1).encode()).unwrap();
+    assert!(db.verify(&mut |_, _| {}).unwrap().is_sound());
+    keyspace.insert_absent(key(1), user(Some("new@x"), "de", 1).encode()).unwrap();
+    let by_email = db.index("by_email").unwrap();
+    assert_eq!(keys(by_email.range(Bound::Unbounded, Bound::Unbounded).unwrap()), [2, 4, 6, 1]);
+    let faults = db.verify(&mut |_, _| {}).unwrap().index_faults;
+    assert_eq!(faults, ["index \"by_email\": an entry leads to the key \"1\", whose row has other values"]);
+    // It does not keep the address from another user.
+    keyspace.insert(key(7), user(Some("ANN@x"), "de", 1).encode()).unwrap();
+    keyspace.remove(key(1)).unwrap();
+    db.close().unwrap();
+    let faults = verify_store(storage.clone(), &mut |_, _| {}).unwrap().index_faults;
+    assert_eq!(faults, ["index \"by_email\": an entry leads to the key \"1\", which has no row"]);
+    let db = Db::open(storage, &small()).unwrap();
+    db.drop_index("by_email").unwrap();
+    db.create_index("by_email", users(&db).unwrap(), &definitions()[0].1).unwrap();
+    assert!(db.verify(&mut |_, _| {}).unwrap().is_sound());
 }

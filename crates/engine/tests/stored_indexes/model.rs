@@ -3,7 +3,7 @@
 //! flushes, compactions, closings, copies, and indexes that are dropped and created again; after each, all indexes are
 //! read and compared, and rows and entries are verified both ways.
 
-use crate::support::{User, Users, are_unique, check, definitions, key, small, users};
+use crate::support::{User, Users, are_unique, check, definitions, key, small, table, users};
 use ogive::backup::{BackupOptions, Backups};
 use ogive::io::{MemoryStorage, Storage};
 use ogive::lsm::checkpoint_store;
@@ -147,6 +147,16 @@ impl World {
         self.wrote(outcome, after);
     }
 
+    fn ingest(&mut self, random: &mut Random) {
+        let folder: Arc<dyn Storage> = Arc::new(MemoryStorage::new());
+        let incoming: Users = (0..1 + random.below(5)).map(|_| (random.below(KEYS), user(random))).collect();
+        table(&folder, incoming.clone());
+        let ingested = self.keyspace().ingest_from(&[(folder, "table".to_owned())]).map(drop);
+        let mut after = self.users.clone();
+        after.extend(incoming);
+        self.wrote(ingested, after);
+    }
+
     fn index(&mut self, random: &mut Random) {
         let (name, definition) = definitions()[random.below(3) as usize].clone();
         if random.below(2) == 0 {
@@ -207,6 +217,7 @@ fn run(storage: Arc<dyn Storage>, seed: u64, steps: u32) {
             0 | 1 => world.index(&mut random),
             2 => world.maintain(&mut random),
             3 => world.remove_range(&mut random),
+            19 => world.ingest(&mut random),
             4..=6 => world.remove(&mut random),
             7..=11 => world.batch(&mut random),
             _ => world.put(&mut random),

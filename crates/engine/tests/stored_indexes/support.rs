@@ -2,9 +2,10 @@
 
 use ogive::lsm::KeyspaceIndex;
 use ogive::types::{IndexDefinition, KeyType, RecordType, Value, ValueType};
-use ogive::{Db, DbOptions, Keyspace, Result};
+use ogive::{Db, DbOptions, Keyspace, Result, Storage, TableWriteOptions, TableWriter};
 use std::collections::BTreeMap;
 use std::ops::Bound;
+use std::sync::Arc;
 
 /// A user. Long names go to the value log.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -136,4 +137,12 @@ pub(crate) fn check(db: &Db, users: &Users) -> std::result::Result<(), String> {
     db.indexes().iter().filter(|index| index.is_complete()).try_for_each(|index| check_index(index, users))?;
     let report = db.verify(&mut |_, _| {}).map_err(|error| error.to_string())?;
     if report.is_sound() { Ok(()) } else { Err(format!("{report:?}")) }
+}
+
+/// Writes a table of users, named "table".
+pub(crate) fn table(folder: &Arc<dyn Storage>, users: impl IntoIterator<Item = (u64, User)>) {
+    let options = TableWriteOptions::default().key_type(KeyType::U64).value_type(values());
+    let mut writer = TableWriter::create((Arc::clone(folder), "table"), options).unwrap();
+    users.into_iter().for_each(|(number, user)| writer.append(&key(number), &user.encode()).unwrap());
+    writer.finish().unwrap();
 }

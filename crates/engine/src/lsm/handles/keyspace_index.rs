@@ -38,8 +38,8 @@ impl Db {
     ///
     /// Each write of the keyspace then reads the rows that it replaces or removes, and is a transaction of its own: it
     /// is computed again if they were written meanwhile. A row whose values another row has in a unique index is
-    /// refused. Removing a range reads its rows, unless it has no bounds. Tables are not [ingested](Keyspace::ingest)
-    /// into such a keyspace, and its indexed columns keep their types.
+    /// refused. Removing a range reads its rows, unless it has no bounds. Tables are [ingested](Keyspace::ingest) as
+    /// one batch, so they must be small, and the indexed columns keep their types.
     ///
     /// The store gets the format [`INDEXED_FORMAT`](crate::lsm::INDEXED_FORMAT), which older programs refuse.
     ///
@@ -160,6 +160,15 @@ impl KeyspaceIndex {
     #[must_use]
     pub fn is_complete(&self) -> bool {
         self.index.record.is_complete
+    }
+
+    /// The types of its values.
+    ///
+    /// # Errors
+    /// [`Cause::Input`](crate::Cause::Input) once the keyspace is of other types.
+    pub fn value_types(&self) -> Result<Vec<KeyType>> {
+        let resolved = self.index.resolved(self.keyspace.tree())?;
+        Ok(resolved.tuple().components().map(|component| component.key_type).collect())
     }
 
     /// The first values of the index as text has them: a record of CSV, as `de,2024-02-29`, whose empty fields are

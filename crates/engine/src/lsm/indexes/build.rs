@@ -9,7 +9,7 @@
 //!
 //! After a kill the index is there, kept by all writes, and not complete. The next call empties it and builds it anew.
 
-use super::upkeep::{ValueChange, check_entry};
+use super::upkeep::check_entry;
 use crate::error::{Cause, Error, Result};
 use crate::lsm::core::store::Core;
 use crate::lsm::state::entry::{Action, Sequence, ValueKind};
@@ -91,7 +91,27 @@ impl Core {
                 }
             }
         }
+        if index.record.definition.is_unique() {
+            let pinned = self.pin_newest();
+            self.check_all_unique(tree, index, pinned.sequence())?;
+        }
         self.complete_index(tree, index.entries.id)
+    }
+
+    /// Checks that no two entries have the same values, once all rows have theirs: from then on each write checks its
+    /// own.
+    fn check_all_unique(&self, tree: &Arc<KeyspaceTree>, index: &KeptIndex, at: Sequence) -> Result<()> {
+        let resolved = index.resolved(tree)?;
+        let (mut values, mut key) = (Vec::new(), Vec::new());
+        self.visit_rows(&index.entries, (&[], None), at, &mut |entry, _| {
+            let next = resolved.key_of(entry).unwrap_or_default();
+            let of_next = entry.get(..entry.len() - next.len()).unwrap_or_default();
+            if of_next == values && !resolved.has_null(of_next) {
+                return Err(self.not_unique(tree, index, next, &key));
+            }
+            (values, key) = (of_next.to_vec(), next.to_vec());
+            Ok(ControlFlow::Continue(()))
+        })
     }
 
     /// The entries of the rows from a key on, to be written if none of these rows was written meanwhile.
@@ -105,7 +125,8 @@ impl Core {
         let mut reads = ReadSet::new(self.options.transaction_limit_bytes());
         reads.add_range(tree, &[], Some(&[]));
         let resolved = index.resolved(tree)?;
-        let (mut values, mut rows, mut bytes, mut next) = (Vec::new(), 0, 0, None);
+        let (mut operations, written) = (Operations::default(), WrittenKeyspace::new(Arc::clone(&index.entries)));
+        let (mut rows, mut bytes, mut next) = (0, 0, None);
         self.visit_rows(tree, (from, None), at, &mut |key, row| {
             if rows as usize >= rows_max || bytes >= BUILD_BYTES_MAX {
                 next = Some(key.to_vec());
@@ -113,20 +134,14 @@ impl Core {
             }
             (rows, bytes) = (rows + 1, bytes + (key.len() + row.len()) as u64);
             let new = resolved.values_of(key, row).map_err(|error| not_a_row(tree, key, &error))?;
-            values.push(ValueChange { key: key.to_vec(), old: None, new });
+            if let Some(new) = new {
+                let entry = [&new.bytes[..], key].concat();
+                check_entry(index, &entry, key)?;
+                operations.push(&written, Action::Put(ValueKind::Value), &entry, &[]);
+            }
             Ok(ControlFlow::Continue(()))
         })?;
         reads.add_range(tree, from, next.as_deref());
-        if index.record.definition.is_unique() {
-            self.check_unique(tree, index, &values, (at, false), &mut reads)?;
-        }
-        let (mut operations, written) = (Operations::default(), WrittenKeyspace::new(Arc::clone(&index.entries)));
-        for ValueChange { key, new, .. } in &values {
-            let Some(new) = new else { continue };
-            let entry = [&new.bytes[..], key].concat();
-            check_entry(index, &entry, key)?;
-            operations.push(&written, Action::Put(ValueKind::Value), &entry, &[]);
-        }
         operations.take_error()?;
         operations.set_condition(ReadCondition { reads, after: at });
         Ok(BuiltRows { operations, rows, next })

@@ -78,7 +78,7 @@ impl Core {
     pub(super) fn not_unique(&self, tree: &KeyspaceTree, index: &KeptIndex, key: &[u8], other: &[u8]) -> Error {
         let keys: KeyType = tree.types.get().types.keys;
         let detail = format!(
-            "the row {:?} has the values of the row {:?} in the unique index {:?} of {}",
+            "the row {:?} has the values of the row {:?} in the unique index {:?} by {}",
             keys.display(key),
             keys.display(other),
             index.name(),

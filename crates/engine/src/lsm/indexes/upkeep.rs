@@ -106,7 +106,7 @@ impl Core {
                 }
             }
         }
-        if changes.clears {
+        if changes.clears || operations.are_absent() {
             return Ok(changes);
         }
         let unread: Vec<Vec<u8>> =

@@ -39,6 +39,8 @@ struct Exceptions {
     upkeep: Option<Upkeep>,
     /// Whether the batch was not admitted because it lacks the changes of indexes, or they are out of date.
     is_stale: bool,
+    /// Whether the caller states that the keys are absent.
+    are_absent: bool,
 }
 
 /// The changes of the entries of indexes, which are the last operations of a batch.
@@ -97,6 +99,16 @@ impl Operations {
             let of_tree = seen.iter().find(|(id, _)| *id == tree.id);
             tree.indexes.changes() == of_tree.map_or(0, |(_, changes)| *changes)
         })
+    }
+
+    /// Notes that the caller states that the keys are absent: the rows that they had are not read.
+    pub(in crate::lsm) fn trust_absence(&mut self) {
+        self.exceptions.get_or_insert_default().are_absent = true;
+    }
+
+    /// Whether the caller states that the keys are absent.
+    pub(in crate::lsm) fn are_absent(&self) -> bool {
+        self.exceptions.as_ref().is_some_and(|exceptions| exceptions.are_absent)
     }
 
     /// The changes of indexes, if they were added.
