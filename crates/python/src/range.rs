@@ -4,8 +4,9 @@ use crate::convert::{decode_key, decode_value};
 use crate::errors::OrRaise;
 use crate::fork::Native;
 use crate::json;
-use ogive::DbRange;
+use ogive::lsm::KeyspaceIndexRange;
 use ogive::types::RecordType;
+use ogive::{DbRange, Slice};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedStr;
@@ -114,6 +115,12 @@ impl RecordIterator {
             (_, true) => Box::new(range.rev().map(|record| record.map(|(key, value)| (key.to_vec(), value.to_vec())))),
         };
         Self::new(Some(records), types, part)
+    }
+
+    pub(crate) fn of_index(found: KeyspaceIndexRange, types: Arc<RecordType>, reverse: bool) -> Self {
+        let owned = |record: ogive::Result<(Slice, Slice)>| record.map(|(key, value)| (key.to_vec(), value.to_vec()));
+        let records: Records = if reverse { Box::new(found.rev().map(owned)) } else { Box::new(found.map(owned)) };
+        Self::new(Some(records), types, Part::Items)
     }
 
     pub(crate) fn empty() -> Self {
