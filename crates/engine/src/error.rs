@@ -108,6 +108,9 @@ pub enum Cause {
     /// A transaction of a store was not committed: what it has read was written, dropped or altered since. Nothing has
     /// changed. Begin it again.
     Conflict,
+    /// A write to a keyspace with a unique index would give two rows the same values: the message names the key of the
+    /// other row. Nothing has changed.
+    NotUnique,
     /// An object was replaced, truncated or removed while it was open: bytes of two objects are never mixed.
     ObjectChanged,
     /// A file was closed to limit the number of open files, and another process has removed or replaced it since.
@@ -203,6 +206,7 @@ impl Cause {
             Self::NotATable | Self::NotAnIndex | Self::NotAStore | Self::WrongType { .. } => ErrorKind::Type,
             Self::Input | Self::NotRecords | Self::Unsorted { .. } | Self::Repeated { .. } => ErrorKind::Input,
             Self::NotEmpty | Self::KeyLength { .. } | Self::ValueTooLarge { .. } | Self::Closed => ErrorKind::Input,
+            Self::NotUnique => ErrorKind::Input,
             Self::OtherNames | Self::Unsupported | Self::UnknownScheme => ErrorKind::Unsupported,
             Self::UnregisteredKind { .. } | Self::UnregisteredMethod | Self::UnregisteredPolicy => {
                 ErrorKind::Unsupported

@@ -192,6 +192,8 @@ mod book {
     struct LatestRecipe;
     #[doc = include_str!("../../../docs/recipes/readers-and-backups.md")]
     struct ReadersRecipe;
+    #[doc = include_str!("../../../docs/recipes/unique-email.md")]
+    struct UniqueEmail;
     #[doc = include_str!("../../../docs/recipes/join.md")]
     struct JoinRecipe;
     #[doc = include_str!("../../../docs/extend.md")]

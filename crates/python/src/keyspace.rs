@@ -3,7 +3,7 @@
 use crate::arrow::keys::Keys;
 use crate::arrow::output::{RowBatch, RowReader};
 use crate::arrow::rows::{self, Batches};
-use crate::convert::{decode_key, decode_value, encode_key, encode_value, with_key};
+use crate::convert::{decode_key, decode_value, encode_key, encode_value, value_or_null, with_key};
 use crate::errors::{self, OrRaise};
 use crate::json;
 use crate::key_range::KeyRange;
@@ -16,11 +16,12 @@ use crate::wait::without_lock;
 use arc_swap::ArcSwap;
 use ogive::Slice;
 use ogive::TableWriteOptions;
-use ogive::types::{Alteration, Field, KeyType, RecordType, ValueType};
+use ogive::types::{Alteration, Field, KeyType, RecordType, Value, ValueType};
 use pyo3::exceptions::PyKeyError;
 use pyo3::prelude::*;
 use pyo3::types::{PyString, PyTuple};
 use std::borrow::Cow;
+use std::ops::Bound;
 use std::sync::{Arc, OnceLock};
 
 /// A keyspace of a store. See `ogive.Keyspace`.
@@ -499,6 +500,44 @@ impl Keyspace {
             }
             None => RecordIterator::empty(),
         })
+    }
+
+    /// The records that an index of the keyspace leads to: with these first values, with the last of them as the
+    /// beginning of a text, or from `start` up to `stop`.
+    #[pyo3(name = "_find")]
+    fn find_by_index(
+        &self,
+        name: &str,
+        values: (Vec<Object<'_>>, bool),
+        range: (Option<Vec<Object<'_>>>, Option<Vec<Object<'_>>>),
+        reverse: bool,
+    ) -> PyResult<RecordIterator> {
+        let ((values, is_prefix), (start, stop)) = (values, range);
+        let (current, typed) = self.current()?;
+        let index = without_lock(|| current.db.index(name)).or_raise()?;
+        if index.keyspace() != typed.keyspace()? {
+            let message = format!("the index {name:?} is of the keyspace {:?}", index.keyspace().name());
+            return Err(errors::new("InvalidArgument", &message));
+        }
+        let types = index.value_types().or_raise()?;
+        let values_of = |objects: &[Object<'_>]| -> PyResult<Vec<Value>> {
+            if objects.len() > types.len() {
+                let message = format!("the index {name:?} has {} values, not {}", types.len(), objects.len());
+                return Err(errors::new("InvalidArgument", &message));
+            }
+            types.iter().zip(objects).map(|(key_type, object)| value_or_null(*key_type, object)).collect()
+        };
+        let (start, stop) = (start.map(|it| values_of(&it)).transpose()?, stop.map(|it| values_of(&it)).transpose()?);
+        let found = match (start, stop) {
+            (None, None) if is_prefix => index.prefix(&values_of(&values)?),
+            (None, None) => index.get(&values_of(&values)?),
+            (start, stop) => {
+                let start = start.as_deref().map_or(Bound::Unbounded, Bound::Included);
+                index.range(start, stop.as_deref().map_or(Bound::Unbounded, Bound::Excluded))
+            }
+        };
+        let (found, types) = (found.or_raise()?, index.keyspace().record_type());
+        Ok(RecordIterator::of_index(found, types, reverse).with_json(self.is_json))
     }
 
     /// The records of a range, as a stream of record batches.

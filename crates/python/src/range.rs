@@ -4,7 +4,7 @@ use crate::convert::{decode_key, decode_value};
 use crate::errors::OrRaise;
 use crate::fork::Native;
 use crate::json;
-use ogive::lsm::DbTransactionRange;
+use ogive::lsm::{DbTransactionRange, KeyspaceIndexRange};
 use ogive::types::RecordType;
 use ogive::{DbRange, Slice};
 use pyo3::exceptions::PyValueError;
@@ -129,6 +129,12 @@ impl RecordIterator {
         };
         let state = State { records: Some(records), ahead: VecDeque::new(), at_once: 1, at_once_max: 1, failure: None };
         Self { state: Native::new(Mutex::new(state)), types, part, is_json: false }
+    }
+
+    pub(crate) fn of_index(found: KeyspaceIndexRange, types: Arc<RecordType>, reverse: bool) -> Self {
+        let owned = |record: ogive::Result<(Slice, Slice)>| record.map(|(key, value)| (key.to_vec(), value.to_vec()));
+        let records: Records = if reverse { Box::new(found.rev().map(owned)) } else { Box::new(found.map(owned)) };
+        Self::new(Some(records), types, Part::Items)
     }
 
     pub(crate) fn empty() -> Self {

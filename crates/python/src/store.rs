@@ -3,7 +3,8 @@
 use crate::errors::{self, OrRaise};
 use crate::opened::Opened;
 use crate::wait::{abandonable, interruptible};
-use ogive::lsm::{StoreVersion, has_store};
+use ogive::lsm::{KeyspaceIndex, StoreVersion, has_store};
+use ogive::types::IndexDefinition;
 use ogive::{DbOptions, Durability, Profile};
 use pyo3::prelude::*;
 use std::path::PathBuf;
@@ -89,6 +90,40 @@ impl Store {
     fn drop_keyspace(&self, py: Python<'_>, name: &str) -> PyResult<bool> {
         let db = self.opened.db()?;
         py.detach(|| db.drop_keyspace(name)).or_raise()
+    }
+
+    /// Creates an index of a keyspace; an exception of a signal handler stops it.
+    fn create_index(
+        &self,
+        py: Python<'_>,
+        names: (String, String),
+        by: &str,
+        unique: bool,
+        not_null: Option<String>,
+    ) -> PyResult<()> {
+        let (db, (name, keyspace)) = (self.opened.db()?, names);
+        let definition = IndexDefinition::by(by).or_raise()?;
+        let definition = if unique { definition.unique() } else { definition };
+        let definition = not_null.into_iter().fold(definition, IndexDefinition::where_not_null);
+        let keyspace = py.detach(|| db.keyspace(&keyspace)).or_raise()?;
+        interruptible(py, None, |task| {
+            let progress = &mut |_| task.check();
+            db.create_index_showing(&name, &keyspace, &definition, progress).map(drop)
+        })
+    }
+
+    fn drop_index(&self, py: Python<'_>, name: &str) -> PyResult<bool> {
+        let db = self.opened.db()?;
+        py.detach(|| db.drop_index(name)).or_raise()
+    }
+
+    /// The indexes: their names, those of their keyspaces, and what they are by.
+    fn indexes(&self) -> PyResult<Vec<(String, String, String)>> {
+        let all = self.opened.db()?.indexes();
+        let shown = |index: KeyspaceIndex| {
+            (index.name().to_owned(), index.keyspace().name().to_owned(), index.definition().to_string())
+        };
+        Ok(all.into_iter().map(shown).collect())
     }
 
     /// Goes on with the newest version, for readers.

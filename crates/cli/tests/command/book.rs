@@ -21,6 +21,7 @@ const PAGES: &[(&str, &str)] = &[
     ("recipes/latest-and-pages.md", include_str!("../../../../docs/recipes/latest-and-pages.md")),
     ("recipes/readers-and-backups.md", include_str!("../../../../docs/recipes/readers-and-backups.md")),
     ("recipes/transactions.md", include_str!("../../../../docs/recipes/transactions.md")),
+    ("recipes/unique-email.md", include_str!("../../../../docs/recipes/unique-email.md")),
     ("recipes/join.md", include_str!("../../../../docs/recipes/join.md")),
 ];
 

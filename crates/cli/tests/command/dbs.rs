@@ -246,6 +246,7 @@ fn wrong_usage_exits_with_two_and_makes_no_store() {
         "restore",
         "upgrade",
         "bench",
+        "index",
     ] {
         let help = db(&folder, &[command, "--help"]).exits_with(0).stdout;
         assert!(help.contains("Examples:") && help.contains(&format!("ogive db {command}")), "{help}");

@@ -48,6 +48,7 @@ mod sampled_types;
 mod shared;
 mod sides;
 mod standard_streams;
+mod stored_indexes;
 mod stores;
 mod tables;
 mod tour;

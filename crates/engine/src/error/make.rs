@@ -333,6 +333,13 @@ impl Error {
         error
     }
 
+    /// A write that was refused by a unique index, and the key of the other row.
+    pub(crate) fn not_unique(path: impl Into<PathBuf>, name: &str, detail: impl Into<String>) -> Self {
+        let mut error = Self::of(Cause::NotUnique, path, detail);
+        error.facts.name = name.to_owned();
+        error
+    }
+
     #[doc(hidden)]
     pub fn closed(path: impl Into<PathBuf>) -> Self {
         Self::of(Cause::Closed, path, "was closed").or_use(Call::OpenAgain)

@@ -50,6 +50,7 @@ impl fmt::Display for Message<'_> {
             Cause::Conflict => {
                 write!(f, "conflict in the keyspace {:?} of {path}: {detail}", error.name())
             }
+            Cause::NotUnique => write!(f, "not unique in the keyspace {:?} of {path}: {detail}", error.name()),
             Cause::KeyspaceDropped => write!(f, "the keyspace {:?} of {path} was dropped", error.name()),
             Cause::WrongType { .. } if !error.name().is_empty() => {
                 write!(f, "the keyspace {:?} of {path} {detail}", error.name())

@@ -24,6 +24,7 @@
 //! | `write` | group commit, validation of transactions, types that are stated with writes, ingestion |
 //! | `read` | from memtables and tables to visible entries and their values |
 //! | `compact` | flushes, the choice of compactions, their runs, collection of dead values |
+//! | `indexes` | secondary indexes that the store keeps: their upkeep by writes, how they are made |
 //! | `open` | recovery, replay of logs, store folders, operations on a store as a whole |
 //! | `images` | images of stores that another process has open; checkpoints |
 //! | `handles` | the public interface: stores, keyspaces, batches, transactions, ranges, snapshots, statistics |
@@ -38,6 +39,7 @@ pub(crate) mod core;
 pub mod extend;
 mod handles;
 pub(crate) mod images;
+pub(crate) mod indexes;
 pub(crate) mod objects;
 pub(crate) mod open;
 pub(crate) mod read;
@@ -47,6 +49,7 @@ pub(crate) mod write;
 pub use handles::batch::Batch;
 pub use handles::db::Db;
 pub use handles::keyspace::{Keyspace, Swap};
+pub use handles::keyspace_index::{KeyspaceIndex, KeyspaceIndexRange};
 pub use handles::pinned_types::PinnedTypes;
 pub use handles::range::{DbRange, LazyRecord};
 pub use handles::snapshot::DbSnapshot;
@@ -70,5 +73,5 @@ pub use {
     state::options::INLINE_BYTES_MAX,
     state::tables::learner::LearningStats,
     state::tables::learning::Learning,
-    state::version::{ALTERED_FORMAT, STORE_FORMAT, set_newest_format},
+    state::version::{ALTERED_FORMAT, INDEXED_FORMAT, STORE_FORMAT, set_newest_format},
 };

@@ -178,6 +178,8 @@ fn rewrite_logs(context: &RepairContext, state: &ManifestState, edit: &mut Manif
 /// The state after the repair, without unreferenced value files.
 fn state_after_repair(context: &RepairContext, state: &ManifestState, mut edit: ManifestEdit) -> Result<ManifestState> {
     edit.next_file = Some(context.next_file() + 1);
+    // Rows and entries may have been lost, each without the others.
+    edit.indexes = state.incomplete_indexes();
     let path = context.storage.path(&file_name(context.next_file(), FileKind::Manifest));
     let apply =
         |state: &ManifestState, edit: &ManifestEdit| state.apply(edit).map_err(|error| error.into_error(&path, 0));

@@ -107,8 +107,10 @@ pub struct IndexedKeyspace<K: ?Sized, V: ?Sized> {
 impl<K: TypedKey + TypedParts + ?Sized, V: TypedValue + ?Sized> TypedKeyspace<K, V> {
     /// The same keyspace with a secondary index, which contains the records for which `index` returns something.
     ///
-    /// The index is the keyspace `KEYSPACE.NAME`. It is built if records are there already; no other thread may write
-    /// them in the meantime. If `index` changes, give it another name, or call [`IndexedKeyspace::rebuild`].
+    /// The function is of this program alone, so only it keeps the index; one that every write keeps, and that can be
+    /// unique, is made by [`Db::create_index`]. The index is the keyspace `KEYSPACE.NAME`. It is built if records are
+    /// there already; no other thread may write them in the meantime. If `index` changes, give it another name, or call
+    /// [`IndexedKeyspace::rebuild`].
     ///
     /// Only writes through the returned handle, and through others that declare the same indexes, keep the index in
     /// step. Those through [`TypedKeyspace::insert`] and its other methods, a [`Keyspace`], a batch of either, or the

@@ -352,12 +352,12 @@ pub(crate) fn unused_name(taken: &mut HashSet<String>, name: &str) -> String {
     unused
 }
 
-fn put_string(code: &mut Vec<u8>, string: &[u8]) {
+pub(super) fn put_string(code: &mut Vec<u8>, string: &[u8]) {
     put_varint(code, string.len() as u64);
     code.extend_from_slice(string);
 }
 
-fn take_string<'a>(code: &'a [u8], at: &mut usize) -> Option<&'a [u8]> {
+pub(super) fn take_string<'a>(code: &'a [u8], at: &mut usize) -> Option<&'a [u8]> {
     let length = usize::try_from(take_varint(code, at)?).ok()?;
     let string = code.get(*at..at.checked_add(length)?)?;
     *at += length;

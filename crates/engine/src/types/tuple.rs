@@ -256,6 +256,14 @@ impl TupleType {
         if key.is_empty() { Ok(()) } else { Err(wrong()) }
     }
 
+    /// What follows the components at the start of `bytes`; `None` if it does not begin with them.
+    pub(super) fn behind<'k>(&self, mut bytes: &'k [u8]) -> Option<&'k [u8]> {
+        for component in self.components() {
+            component.take(&mut bytes)?;
+        }
+        Some(bytes)
+    }
+
     /// The test for nulls in keys; `None` if no component may be null.
     pub(crate) fn null_test(&self) -> Option<NullTest> {
         let mut components: Vec<Component> = self.components().collect();

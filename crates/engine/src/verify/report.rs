@@ -49,6 +49,9 @@ pub struct StoreReport {
     pub log_records: u64,
     /// Bytes of all these files.
     pub bytes: u64,
+    /// The defects of indexes that the store keeps: entries without a row, and rows without their entry. They are
+    /// looked for if there are no findings in files.
+    pub index_faults: Vec<String>,
     /// Files left by a crash that are not part of the store, and which the next opening removes. They are not defects.
     pub orphans: Vec<String>,
 }
@@ -57,7 +60,15 @@ impl StoreReport {
     /// Whether there are no findings.
     #[must_use]
     pub fn is_sound(&self) -> bool {
-        self.findings.is_empty()
+        self.findings.is_empty() && self.index_faults.is_empty()
+    }
+
+    /// Adds a defect of an index.
+    pub(crate) fn add_index_fault(&mut self, index: &str, detail: &str) {
+        match self.index_faults.len() < FINDINGS_MAX {
+            true => self.index_faults.push(format!("index {index:?}: {detail}")),
+            false => self.further_findings += 1,
+        }
     }
 
     pub(crate) fn add(&mut self, file: &str, offset: u64, detail: impl Into<String>) {

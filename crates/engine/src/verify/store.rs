@@ -47,8 +47,9 @@ pub(crate) struct StoreVerifier<'p> {
 
 /// Verifies the store at a [place](Place), whether or not it is open in this process or another: reads every byte of
 /// every file, compares each file with the manifest, follows every pointer to its value, and checks the order of
-/// entries. `progress` receives the bytes processed so far, and the total. Nothing is changed, and no lock is taken.
-/// Defects are listed in the report, and the verification continues after them if possible.
+/// entries. If all of this is sound, compares the indexes that the store keeps with their rows. `progress` receives the
+/// bytes processed so far, and the total. Nothing is changed, and no lock is taken. Defects are listed in the report,
+/// and the verification continues after them if possible.
 ///
 /// Of a store that is written to meanwhile, this verifies what it contained at one moment after the call.
 ///
@@ -125,13 +126,22 @@ fn verify_image(
             Err(error) if is_removal(&error) => verified = walk.verified,
             outcome => {
                 outcome?;
-                let mut report = walk.report;
+                let (mut report, has_indexes) = (walk.report, walk.state.indexes().next().is_some());
                 forget_named(storage, &mut report.orphans)?;
+                if has_indexes && report.is_sound() {
+                    let options = DbOptions::for_verification().memory_bytes(memory_bytes);
+                    compare_indexes(&Db::open_read_only(Arc::clone(storage), &options)?, &mut report)?;
+                }
                 return Ok(report);
             }
         }
     }
     Err(changed(&**storage))
+}
+
+/// Compares the indexes that a store keeps with their rows.
+fn compare_indexes(db: &Db, report: &mut StoreReport) -> Result<()> {
+    db.compare_indexes(&mut |index: &str, detail: String| report.add_index_fault(index, &detail))
 }
 
 /// Forgets files that a writer has removed or added to the store since.
@@ -199,7 +209,11 @@ impl Db {
         walk.tables()?;
         walk.value_files(None)?;
         walk.report.add_unreadable(&*storage);
-        Ok(walk.report)
+        let mut report = walk.report;
+        if report.is_sound() {
+            compare_indexes(self, &mut report)?;
+        }
+        Ok(report)
     }
 }
 

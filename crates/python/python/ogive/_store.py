@@ -47,6 +47,7 @@ if hasattr(os, "register_at_fork"):
 
 #: What a name is of, in errors.
 _KEYSPACE = "the name of a keyspace"
+_INDEX = "the name of an index"
 
 
 class Keyspace(AwaitableWrites, _internal.Keyspace, OrderedMapping[K, V]):
@@ -122,6 +123,26 @@ class Keyspace(AwaitableWrites, _internal.Keyspace, OrderedMapping[K, V]):
         >>> db.close()
         """
         self._alter(list((add or {}).items()), list(nullable), list((widen or {}).items()))
+
+    def find(
+        self,
+        index: str,
+        *values: Any,
+        prefix: bool = False,
+        start: Any = None,
+        stop: Any = None,
+        reverse: bool = False,
+    ) -> Iterator[tuple[Any, Any]]:
+        """The records that an index leads to, in its order, all as of one time; see :meth:`Db.create_index`.
+
+        ``values`` are the first values of the index, or all of them; with ``prefix``, the last of them is the beginning
+        of a text. ``start`` and ``stop`` are bounds instead: a value, or a tuple of several; records with ``start`` are
+        included, and those with ``stop`` are not.
+        """
+        bounds = [None if it is None else list(it) if isinstance(it, tuple) else [it] for it in (start, stop)]
+        if values and (start is not None or stop is not None):
+            raise InvalidArgument("give values, or start and stop")
+        return self._find(name_text(index, _INDEX), (list(values), bool(prefix)), (bounds[0], bounds[1]), bool(reverse))
 
     def setdefault(self, key: Any, default: Any = None) -> Any:
         """The value of a key, which is inserted if the key is absent."""
@@ -239,6 +260,51 @@ class Db(Keyspace[K, V], Closing):
     def drop_keyspace(self, name: str) -> bool:
         """Removes a keyspace with all its records; returns whether there was one."""
         return self._store.drop_keyspace(name_text(name, _KEYSPACE))
+
+    def create_index(
+        self, name: str, keyspace: Keyspace[Any, Any], by: str, *, unique: bool = False, where_not_null: str | None = None
+    ) -> None:
+        """Creates an index of a keyspace whose values have fields. The store keeps it: every write, by any program, does.
+
+        :param by: columns and expressions, as ``"country, joined desc"``; ``lower(COLUMN)`` has the letters a to z for A
+            to Z, ``prefix(COLUMN, N)`` the first characters, ``date(COLUMN)`` the day of a timestamp
+        :param unique: whether records are refused whose values another record has; those with a ``None`` among them do
+            not count
+        :param where_not_null: a column; records in which it is ``None`` are left out
+        :raises InvalidArgument: if records are not unique, and for a column that is not there
+
+        If the process is killed meanwhile, the same call builds it again.
+
+        >>> import ogive, tempfile
+        >>> db = ogive.open(tempfile.mkdtemp())
+        >>> users = db.keyspace("users", key=int, value={"name": str, "email": [str]})
+        >>> users[1] = ("Ann", "Ann@example.com")
+        >>> db.create_index("by_email", users, "lower(email)", unique=True, where_not_null="email")
+        >>> list(users.find("by_email", "ann@example.com"))
+        [(1, {'name': 'Ann', 'email': 'Ann@example.com'})]
+        >>> try:
+        ...     users[2] = ("Bob", "ANN@example.com")
+        ... except ogive.InvalidArgument as error:
+        ...     'the row "1"' in str(error)
+        True
+        >>> db.indexes
+        {'by_email': ('users', 'lower(email) unique where email is not null')}
+        >>> db.drop_index("by_email")
+        True
+        >>> db.close()
+        """
+        names = (name_text(name, _INDEX), keyspace.name)
+        column = None if where_not_null is None else name_text(where_not_null, "a column")
+        self._store.create_index(names, name_text(by, "what an index is by"), bool(unique), column)
+
+    def drop_index(self, name: str) -> bool:
+        """Removes an index; the records stay. Returns whether there was one."""
+        return self._store.drop_index(name_text(name, _INDEX))
+
+    @property
+    def indexes(self) -> dict[str, tuple[str, str]]:
+        """The indexes by name: the keyspace of each, and what it is by."""
+        return {name: (keyspace, by) for name, keyspace, by in self._store.indexes()}
 
     def batch(self) -> Batch:
         """Writes that happen together, or not at all.

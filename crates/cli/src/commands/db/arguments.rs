@@ -2,8 +2,8 @@
 
 use super::store::StoreFolder;
 use super::{
-    alter, apply, backup, backups, bench, checkpoint, compact, delete, drop_keyspace, import, ingest, keyspaces, put,
-    restore, upgrade,
+    alter, apply, backup, backups, bench, checkpoint, compact, delete, drop_keyspace, import, indexes, ingest,
+    keyspaces, put, restore, upgrade,
 };
 use crate::commands::subcommands;
 
@@ -36,6 +36,9 @@ subcommands! {
         #[command(after_help = keyspaces::EXAMPLES)]
         Keyspaces(StoreFolder) => keyspaces::run,
         Alter(alter::DbAlter) => alter::run,
+        /// Create, list and drop indexes of keyspaces, and look records up by them
+        #[command(subcommand, after_help = indexes::EXAMPLES)]
+        Index(indexes::IndexesCommand) => indexes::IndexesCommand::run,
         DropKeyspace(drop_keyspace::DbDropKeyspace) => drop_keyspace::run,
         /// Compact a store completely
         #[command(after_help = compact::EXAMPLES)]

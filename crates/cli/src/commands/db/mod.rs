@@ -12,6 +12,7 @@ mod delete;
 mod drop_keyspace;
 mod explain;
 mod import;
+mod indexes;
 mod info;
 mod ingest;
 mod input;

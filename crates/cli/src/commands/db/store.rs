@@ -411,7 +411,8 @@ impl KeyspaceOptions {
         Ok(Some((types, keyspace.is_empty()?)))
     }
 
-    fn existing(&self, db: Db) -> Result<OpenKeyspace> {
+    /// The keyspace in an open store.
+    pub(super) fn existing(&self, db: Db) -> Result<OpenKeyspace> {
         keys::check_name(&self.name.keyspace)?;
         let keyspace = existing(&db, &self.name.store.folder, &self.name.keyspace)?;
         let keys = keys::of(&db, &keyspace, self.keys)?;

@@ -26,6 +26,7 @@ impl Report for StoreReport {
             "groups": self.groups,
             "log_records": self.log_records,
             "bytes": self.bytes,
+            "index_faults": self.index_faults,
             "orphans": self.orphans,
         }))
     }
@@ -33,6 +34,9 @@ impl Report for StoreReport {
     fn print(&self, name: &str, output: &mut Output) -> Result<()> {
         for finding in &self.findings {
             output.line(format_args!("{} at byte {}: {}", finding.file, finding.offset, finding.detail))?;
+        }
+        for fault in &self.index_faults {
+            output.line(fault)?;
         }
         if self.further_findings > 0 {
             output.line(format_args!("and {} more findings", grouped(self.further_findings)))?;
@@ -62,7 +66,9 @@ impl Report for StoreReport {
             let remark = "left by a crash, and removed when the store is opened for writing, or being written just now";
             remarks.push(format!("{orphans}: not part of the store ({remark})"));
         }
-        if !self.is_sound() {
+        if !self.index_faults.is_empty() {
+            remarks.push("hint: drop the index and create it again with `ogive db index`".to_owned());
+        } else if !self.is_sound() {
             let repair = ", or run `ogive repair` to keep what passes its checksums";
             let repair = if is_url(Path::new(name)) { "" } else { repair };
             remarks.push(format!("hint: restore it from a backup{repair}"));

@@ -26,6 +26,8 @@ pub(in crate::lsm) struct Writes {
     pub(in crate::lsm) writer: FairMutex<WriterState>,
     /// On an object store: groups that are being put.
     pub(in crate::lsm) in_flight: GroupsInFlight,
+    /// Held while an index is built. It is taken before the lock of writers.
+    pub(in crate::lsm) building: Mutex<()>,
     hidden_limit_bytes: AtomicU64,
     is_switch_requested: AtomicBool,
     /// The parts of the validation of transactions that are made.
@@ -40,6 +42,7 @@ impl Writes {
             written: Condvar::default(),
             writer: FairMutex::new(WriterState::new(None, MemtableSet::default(), next_sequence)),
             in_flight: GroupsInFlight::default(),
+            building: Mutex::default(),
             hidden_limit_bytes: AtomicU64::new(HIDDEN_BYTES_MIN),
             is_switch_requested: AtomicBool::new(false),
             #[cfg(test)]

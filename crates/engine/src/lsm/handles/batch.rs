@@ -173,7 +173,7 @@ impl Batch {
     }
 
     /// As [`Self::commit`], if `condition` holds, with no write in between; returns whether it did.
-    pub(crate) fn commit_if(mut self, condition: impl FnOnce() -> Result<bool>) -> Result<bool> {
+    pub(crate) fn commit_if(mut self, condition: impl FnMut() -> Result<bool>) -> Result<bool> {
         self.operations.take_error()?;
         self.pinned.iter().try_for_each(PinnedTypes::check)?;
         self.db.core().commit_if(condition, self.operations, self.durability)

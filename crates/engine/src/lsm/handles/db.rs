@@ -15,6 +15,7 @@ use crate::lsm::open::recover;
 use crate::lsm::state::counters::Activity;
 use crate::lsm::state::options::DbOptions;
 use crate::lsm::state::tables::learner::LearningStats;
+use crate::lsm::state::version::INDEX_PREFIX;
 use std::ops::Deref;
 use std::sync::Arc;
 
@@ -50,8 +51,14 @@ pub struct Db {
 /// See [`Db::index_notes`].
 const INDEX_NOTES: &str = "ogive.indexes";
 
-/// Refuses the name of the keyspace with notes about secondary indexes: other records there would be taken for notes.
+/// Refuses the name of the keyspace with notes about secondary indexes: other records there would be taken for notes;
+/// and those of the entries of indexes, which the store keeps.
 pub(super) fn check_name(name: &str) -> Result<()> {
+    if name.starts_with(INDEX_PREFIX) {
+        return Err(Error::input(format!(
+            "the keyspace {name:?} is reserved for the entries of an index, which the store keeps; use another name"
+        )));
+    }
     if name != INDEX_NOTES {
         return Ok(());
     }
@@ -219,8 +226,8 @@ impl Db {
     /// [`Keyspace::stating`] does so with its writes.
     ///
     /// # Errors
-    /// [`Cause::Input`](crate::Cause::Input) for a name that is empty or longer than 255 bytes, and for
-    /// `ogive.indexes`; as [`Batch::commit`].
+    /// [`Cause::Input`](crate::Cause::Input) for a name that is empty or longer than 255 bytes, for `ogive.indexes`,
+    /// and for names that begin with `ogive.index.`; as [`Batch::commit`].
     pub fn keyspace(&self, name: &str) -> Result<Keyspace> {
         check_name(name)?;
         self.keyspace_of_any_name(name)
@@ -257,18 +264,20 @@ impl Db {
         self.core().is_in_place()
     }
 
-    /// The names of all keyspaces, except the one that has notes about secondary indexes.
+    /// The names of all keyspaces, except those that the store keeps for itself: notes about secondary indexes, and
+    /// entries of indexes.
     #[must_use]
     pub fn keyspaces(&self) -> Vec<String> {
         let shared = self.core().contents.lock();
-        shared.trees.values().map(|tree| tree.name.clone()).filter(|name| name != INDEX_NOTES).collect()
+        shared.trees.values().map(|tree| tree.name.clone()).filter(|name| check_name(name).is_ok()).collect()
     }
 
-    /// Drops a keyspace and all its records; returns `false` if there is none with this name. Its handles fail from
-    /// then on with [`Cause::KeyspaceDropped`](crate::Cause::KeyspaceDropped).
+    /// Drops a keyspace, all its records and its indexes; returns `false` if there is none with this name. Its handles
+    /// fail from then on with [`Cause::KeyspaceDropped`](crate::Cause::KeyspaceDropped).
     ///
     /// # Errors
-    /// [`Cause::Input`](crate::Cause::Input) for the default keyspace and for `ogive.indexes`, which cannot be dropped;
+    /// [`Cause::Input`](crate::Cause::Input) for the default keyspace, for `ogive.indexes`, and for the entries of an
+    /// index ([`Self::drop_index`]), which cannot be dropped;
     /// as [`Batch::commit`].
     pub fn drop_keyspace(&self, name: &str) -> Result<bool> {
         check_name(name)?;

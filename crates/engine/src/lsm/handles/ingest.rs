@@ -13,6 +13,9 @@ impl Keyspace {
     /// within the object store if they are in that of the store; otherwise copied through this machine. Paths may be
     /// URLs. If two of the tables contain a key, the later one in the list wins.
     ///
+    /// In a keyspace with [indexes](crate::Db::create_index) the records are written as one batch, which has at most
+    /// [`DbWriteOptions::transaction_bytes`](crate::lsm::DbWriteOptions::transaction_bytes).
+    ///
     /// Keys of any type are ingested as their bytes in the table, which keep their order: integers are big-endian.
     ///
     /// # Errors

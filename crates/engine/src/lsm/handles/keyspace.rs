@@ -213,6 +213,21 @@ impl Keyspace {
         self.write(operations)
     }
 
+    /// As [`Self::insert`], of a key that is absent, as the caller knows: in a keyspace with indexes, no row is read
+    /// that it might replace. If there was one, its entries stay behind. Lookups pass over them, and
+    /// [`Db::verify`](crate::Db::verify) finds them; after that, the index is dropped and created again.
+    ///
+    /// # Errors
+    /// As [`Self::insert`].
+    pub fn insert_absent(&self, key: impl AsRef<[u8]>, value: impl AsRef<[u8]>) -> Result<()> {
+        let mut operations = Operations::default();
+        operations.push(self.written(), Action::Put(ValueKind::Value), key.as_ref(), value.as_ref());
+        if operations.have_indexes() {
+            operations.trust_absence();
+        }
+        self.write(operations)
+    }
+
     /// Sets the value of a key to the contents of a stream, which are never in memory as a whole. Other writes wait in
     /// the meantime, so the stream itself must not write to the same store.
     ///
@@ -295,7 +310,7 @@ impl Keyspace {
     }
 
     /// Atomically sets the value of a key to `new`, or removes it, if `condition` holds; returns whether it did.
-    fn set_if(&self, key: &[u8], new: Option<&[u8]>, condition: impl FnOnce() -> Result<bool>) -> Result<bool> {
+    fn set_if(&self, key: &[u8], new: Option<&[u8]>, condition: impl FnMut() -> Result<bool>) -> Result<bool> {
         let mut operations = Operations::default();
         let kind = if new.is_some() { ValueKind::Value } else { ValueKind::Remove };
         operations.push(self.written(), Action::Put(kind), key, new.unwrap_or_default());

@@ -6,6 +6,7 @@ mod checkpoint;
 pub(super) mod db;
 mod ingest;
 pub(super) mod keyspace;
+pub(super) mod keyspace_index;
 #[cfg(test)]
 mod keyspace_tests;
 mod open;

@@ -63,35 +63,50 @@ impl Core {
         if let Some(error) = self.refusal(&shared) {
             return Err(error);
         }
-        let numbers: Vec<u64> = shared
-            .state
-            .levels(tree.id)
-            .map(|levels| levels.iter().map(|(_, table)| table.number).collect())
-            .unwrap_or_default();
-        self.contents.live_snapshots.keep(&tree);
-        // Readers must learn of the drop before they could find the keyspace empty.
-        tree.mark_dropped(true);
-        let edit = ManifestEdit { keyspaces_dropped: vec![tree.id], ..ManifestEdit::default() };
-        let outcome = self.apply(&mut shared, StateChange { edit, ..StateChange::default() });
-        if outcome.is_err() {
-            tree.mark_dropped(false);
-            return outcome.map(|()| false);
+        let indexes = tree.indexes.get();
+        let dropped: Vec<_> = indexes.iter().map(|index| &index.entries).chain([&tree]).cloned().collect();
+        self.drop_trees(&mut writer, &mut shared, &dropped)?;
+        Ok(true)
+    }
+
+    /// Drops keyspaces by one edit.
+    pub(in crate::lsm) fn drop_trees(
+        &self,
+        writer: &mut WriterState,
+        shared: &mut MutexGuard<'_, SharedState>,
+        trees: &[Arc<KeyspaceTree>],
+    ) -> Result<()> {
+        let levels = trees.iter().filter_map(|tree| shared.state.levels(tree.id));
+        let numbers: Vec<u64> = levels.flat_map(|levels| levels.iter().map(|(_, table)| table.number)).collect();
+        for tree in trees {
+            self.contents.live_snapshots.keep(tree);
+            // Readers must learn of the drop before they could find the keyspace empty.
+            tree.mark_dropped(true);
         }
-        shared.trees.remove(&tree.id);
-        shared.active.remove(&tree.id);
-        shared.skips.remove(&tree.id);
-        writer.active.forget(tree.id);
+        let keyspaces_dropped = trees.iter().map(|tree| tree.id).collect();
+        let edit = ManifestEdit { keyspaces_dropped, ..ManifestEdit::default() };
+        let outcome = self.apply(shared, StateChange { edit, ..StateChange::default() });
+        if outcome.is_err() {
+            trees.iter().for_each(|tree| tree.mark_dropped(false));
+            return outcome;
+        }
+        for tree in trees {
+            shared.trees.remove(&tree.id);
+            shared.active.remove(&tree.id);
+            shared.skips.remove(&tree.id);
+            writer.active.forget(tree.id);
+            if let Some(learner) = &self.background.learner {
+                learner.levels_changed(tree.id, &[]);
+            }
+            tree.view.set(shared.empty_view.clone());
+        }
         for number in numbers {
             shared.hidden.remove(&number);
             if let Some(table) = shared.tables.remove(&number) {
                 table.mark_obsolete();
             }
         }
-        if let Some(learner) = &self.background.learner {
-            learner.levels_changed(tree.id, &[]);
-        }
-        tree.view.set(shared.empty_view.clone());
-        Ok(true)
+        Ok(())
     }
 
     /// Syncs all writes.

@@ -18,6 +18,7 @@ use crate::lsm::core::store::Core;
 use crate::lsm::core::wal::ClosedLog;
 use crate::lsm::core::writer::WriterState;
 use crate::lsm::objects::{FolderPurpose, KnownChain, ObjectFolder, StoreVersion};
+use crate::lsm::state::indexes::kept::KeptIndex;
 use crate::lsm::state::keyspace_tree::KeyspaceTree;
 use crate::lsm::state::memtable::Memtable;
 use crate::lsm::state::memtable_set::{BackingLog, MemtableSet};
@@ -527,6 +528,14 @@ impl Core {
             (id, Arc::new(KeyspaceTree::new(named, Arc::clone(&folder), types, view)))
         });
         shared.trees = trees.collect();
+        for (id, index) in shared.state.indexes() {
+            let (Some(owner), Some(entries)) = (shared.trees.get(&index.owner), shared.trees.get(&id)) else {
+                continue;
+            };
+            let mut indexes = owner.indexes.get().to_vec();
+            indexes.push(KeptIndex::new(Arc::clone(index), Arc::clone(entries)));
+            owner.indexes.set(indexes);
+        }
         shared.active = found.memtables().clone();
         shared.recheck_all();
     }

@@ -1,6 +1,7 @@
 //! A keyspace of a store: its name, its stated types, and its current view.
 
 use super::entry::KeyspaceId;
+use super::indexes::kept::KeptIndexes;
 use super::version::StatedTypes;
 use super::view::KeyspaceView;
 use crate::error::Error;
@@ -29,6 +30,8 @@ pub(crate) struct KeyspaceTree {
     pub(crate) view: Published<KeyspaceView>,
     /// The sample of the keys that are looked up, once one is asked for.
     pub(crate) lookup_sample: OnceLock<LookupSample>,
+    /// The indexes that all writes keep.
+    pub(in crate::lsm) indexes: KeptIndexes,
     dropped: AtomicBool,
 }
 
@@ -50,6 +53,7 @@ impl KeyspaceTree {
             pins: AtomicUsize::new(0),
             view: Published::new(view),
             lookup_sample: OnceLock::new(),
+            indexes: KeptIndexes::default(),
             dropped: AtomicBool::new(false),
         }
     }

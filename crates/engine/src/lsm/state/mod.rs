@@ -5,6 +5,7 @@
 //! * durable state: `version`, `file_numbers`, `log_header`, `obsolete_file`
 //! * keyspaces: `keyspace_tree`, `view`, `written_keyspace`, `live_snapshots`
 //! * `transactions`: what they have read, what is newer, and which are open
+//! * `indexes` of keyspaces
 //! * work: `compaction_job`, `skipped` entries, `learner`, `learning`, `lookup_times`, `counters`
 //! * `options`
 
@@ -15,6 +16,7 @@ pub(super) mod delivered;
 pub(crate) mod entry;
 #[doc(hidden)]
 pub(crate) mod file_numbers;
+pub(crate) mod indexes;
 pub(super) mod keyspace_tree;
 pub(super) mod live_snapshots;
 pub(super) mod log_header;

@@ -1,6 +1,6 @@
 //! The operations of a batch, encoded.
 
-use super::entry::{Action, GROUP_HEAD_BYTES, Sequence, ValueKind, encode_operation_of};
+use super::entry::{Action, GROUP_HEAD_BYTES, KeyspaceId, Sequence, ValueKind, encode_operation_of};
 use super::keyspace_tree::KeyspaceTree;
 use super::transactions::read_set::ReadSet;
 use super::value_forms::mark_of;
@@ -36,6 +36,22 @@ struct Exceptions {
     error: Option<Error>,
     refused: u64,
     condition: Option<ReadCondition>,
+    upkeep: Option<Upkeep>,
+    /// Whether the batch was not admitted because it lacks the changes of indexes, or they are out of date.
+    is_stale: bool,
+    /// Whether the caller states that the keys are absent.
+    are_absent: bool,
+}
+
+/// The changes of the entries of indexes, which are the last operations of a batch.
+#[derive(Debug)]
+pub(in crate::lsm) struct Upkeep {
+    /// The rows and entries that they were computed from.
+    pub(in crate::lsm) condition: ReadCondition,
+    /// How often the indexes of each keyspace that the batch changes had changed then.
+    pub(in crate::lsm) seen: Vec<(KeyspaceId, u64)>,
+    /// The length of the batch without them, in operations, bytes and keyspaces, and its longest value.
+    without: (u64, usize, usize, Option<u64>),
 }
 
 /// The condition of a transaction: no other write has met what it has read.
@@ -67,6 +83,67 @@ impl Operations {
         if !condition.reads.is_empty() {
             self.exceptions.get_or_insert_default().condition = Some(condition);
         }
+    }
+
+    /// Whether indexes must be kept: one atomic load for each keyspace.
+    #[inline]
+    pub(in crate::lsm) fn have_indexes(&self) -> bool {
+        self.keyspaces.iter().any(|tree| tree.indexes.changes() > 0)
+    }
+
+    /// Whether the indexes that the batch keeps are those that there are.
+    #[inline]
+    pub(in crate::lsm) fn keep_all_indexes(&self) -> bool {
+        let seen = self.upkeep().map_or(&[][..], |upkeep| &upkeep.seen);
+        self.keyspaces.iter().all(|tree| {
+            let of_tree = seen.iter().find(|(id, _)| *id == tree.id);
+            tree.indexes.changes() == of_tree.map_or(0, |(_, changes)| *changes)
+        })
+    }
+
+    /// Notes that the caller states that the keys are absent: the rows that they had are not read.
+    pub(in crate::lsm) fn trust_absence(&mut self) {
+        self.exceptions.get_or_insert_default().are_absent = true;
+    }
+
+    /// Whether the caller states that the keys are absent.
+    pub(in crate::lsm) fn are_absent(&self) -> bool {
+        self.exceptions.as_ref().is_some_and(|exceptions| exceptions.are_absent)
+    }
+
+    /// The changes of indexes, if they were added.
+    pub(in crate::lsm) fn upkeep(&self) -> Option<&Upkeep> {
+        self.exceptions.as_ref()?.upkeep.as_ref()
+    }
+
+    /// Adds changes of `entries` as the last operations.
+    pub(in crate::lsm) fn add_upkeep(&mut self, condition: ReadCondition, seen: Vec<(KeyspaceId, u64)>, entries: Self) {
+        let without = (self.count, self.bytes.len(), self.keyspaces.len(), self.longest_value_bytes);
+        self.bytes.extend_from_slice(entries.bytes.get(GROUP_HEAD_BYTES..).unwrap_or_default());
+        self.count += entries.count;
+        self.longest_value_bytes = self.longest_value_bytes.max(entries.longest_value_bytes);
+        self.keyspaces.extend(entries.keyspaces);
+        self.exceptions.get_or_insert_default().upkeep = Some(Upkeep { condition, seen, without });
+    }
+
+    /// Takes the changes of indexes out again.
+    pub(in crate::lsm) fn drop_upkeep(&mut self) {
+        let Some(upkeep) = self.exceptions.as_mut().and_then(|exceptions| exceptions.upkeep.take()) else { return };
+        let (count, bytes, keyspaces, longest) = upkeep.without;
+        self.bytes.truncate(bytes);
+        self.keyspaces.truncate(keyspaces);
+        (self.count, self.longest_value_bytes) = (count, longest);
+    }
+
+    /// Notes that the changes of indexes must be computed again.
+    #[cold]
+    pub(in crate::lsm) fn set_stale(&mut self) {
+        self.exceptions.get_or_insert_default().is_stale = true;
+    }
+
+    /// Whether the changes of indexes must be computed again; they count as new from now on.
+    pub(in crate::lsm) fn take_stale(&mut self) -> bool {
+        self.exceptions.as_mut().is_some_and(|exceptions| std::mem::take(&mut exceptions.is_stale))
     }
 
     /// The same operations without their condition and errors, to try again.

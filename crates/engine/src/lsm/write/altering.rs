@@ -30,6 +30,7 @@ impl Core {
         if types == *found.types {
             return Ok(Arc::clone(&found.types));
         }
+        tree.check_indexes_fit(&types)?;
         self.check_place()?;
         let mut shared = self.contents.lock();
         if let Some(error) = self.refusal(&shared) {

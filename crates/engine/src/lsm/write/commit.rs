@@ -51,6 +51,9 @@ const LEVEL0_STALL_TABLES: usize = 20;
 /// quarter of the time of a call of the operating system.
 const DEFERRED_BATCH_BYTES_MAX: usize = 512;
 
+/// The changes of indexes are computed this number of times without the lock of writers, and then under it.
+const UPKEEP_TRIES: u32 = 8;
+
 /// Operations whose memory the writer keeps between groups.
 const KEPT_OPERATIONS_MAX: usize = 1 << 10;
 
@@ -66,9 +69,21 @@ impl Core {
         if operations.count == 0 {
             return Ok(());
         }
-        self.validate_early(&mut operations)?;
+        if operations.have_indexes() {
+            return self.commit_kept(operations, durability);
+        }
+        let outcome = self.commit_once(&mut operations, durability);
+        if outcome.is_err() && operations.take_stale() {
+            return self.commit_kept(operations, durability);
+        }
+        outcome
+    }
+
+    /// Commits a batch with the changes of indexes that it has. One that is not admitted is left as it was.
+    fn commit_once(&self, operations: &mut Operations, durability: Option<Durability>) -> Result<()> {
+        self.validate_early(operations)?;
         if !operations.stating().is_empty() {
-            return self.commit_if(|| Ok(true), operations, durability).map(drop);
+            return self.commit_alone(&mut || Ok(true), operations, durability).map(drop);
         }
         let durability = durability.unwrap_or(self.options.durability);
         let outcome = match self.idle_writer(durability) {
@@ -77,6 +92,23 @@ impl Core {
         };
         self.work_after_write();
         outcome
+    }
+
+    /// Commits a batch that changes keyspaces with indexes: computes the changes of entries from the rows of now, and
+    /// again if these were written meanwhile.
+    #[cold]
+    fn commit_kept(&self, mut operations: Operations, durability: Option<Durability>) -> Result<()> {
+        for _ in 0..UPKEEP_TRIES {
+            let outcome = {
+                let pinned = self.pin_newest();
+                self.keep_indexes(&mut operations, pinned.sequence())?;
+                self.commit_once(&mut operations, durability)
+            };
+            if outcome.is_ok() || !operations.take_stale() {
+                return outcome;
+            }
+        }
+        self.commit_if(|| Ok(true), operations, durability).map(drop)
     }
 
     /// The lock of writers, if no other write holds it or waits for it. The queue costs a single writer more than its
@@ -92,22 +124,26 @@ impl Core {
     }
 
     /// Writes a batch as a group of its own.
-    fn write_alone(&self, writer: &mut WriterState, operations: Operations, durability: Durability) -> Result<()> {
-        self.admit(&operations, &mut GroupSoFar::default())?;
+    fn write_alone(&self, writer: &mut WriterState, operations: &mut Operations, durability: Durability) -> Result<()> {
+        self.admit(operations, &mut GroupSoFar::default())?;
         self.make_room(writer)?;
-        self.write_group(writer, &mut [operations], durability)
+        self.write_group(writer, std::slice::from_mut(operations), durability)
     }
 
     /// Commits a batch together with those that wait at the same time.
-    fn commit_queued(&self, operations: Operations, durability: Durability) -> Result<()> {
-        let request =
-            Arc::new(WriteRequest { durability, work: Mutex::new(PendingBatch { operations, outcome: None }) });
+    fn commit_queued(&self, operations: &mut Operations, durability: Durability) -> Result<()> {
+        let pending = PendingBatch { operations: std::mem::take(operations), outcome: None };
+        let request = Arc::new(WriteRequest { durability, work: Mutex::new(pending) });
         let mut queue = self.writes.queue.lock();
         queue.waiting.push(Arc::clone(&request));
         let outcome = loop {
-            if let Some(outcome) = request.work.lock().outcome.take() {
+            let mut work = request.work.lock();
+            if let Some(outcome) = work.outcome.take() {
+                // One that was not admitted is as it was.
+                *operations = std::mem::take(&mut work.operations);
                 break outcome;
             }
+            drop(work);
             // A batch that does not wait is in flight.
             if queue.has_leader || !queue.waiting.iter().any(|waiting| Arc::ptr_eq(waiting, &request)) {
                 queue = self.writes.written.wait(&self.writes.queue, queue);
@@ -188,11 +224,23 @@ impl Core {
         _ = self.work_inline();
     }
 
-    /// Commits a batch if `condition` holds, with no other write in between; returns whether it did.
+    /// Commits a batch if `condition` holds, with no other write in between; returns whether it did. The changes of
+    /// indexes are computed under the lock of writers, where the condition reads, too.
     pub(in crate::lsm) fn commit_if(
         &self,
-        condition: impl FnOnce() -> Result<bool>,
-        operations: Operations,
+        mut condition: impl FnMut() -> Result<bool>,
+        mut operations: Operations,
+        durability: Option<Durability>,
+    ) -> Result<bool> {
+        operations.drop_upkeep();
+        self.commit_alone(&mut condition, &mut operations, durability)
+    }
+
+    /// As [`Self::commit_if`], with the changes of indexes that the batch has, if it has any.
+    fn commit_alone(
+        &self,
+        condition: &mut dyn FnMut() -> Result<bool>,
+        operations: &mut Operations,
         durability: Option<Durability>,
     ) -> Result<bool> {
         {
@@ -203,9 +251,13 @@ impl Core {
             if !condition()? {
                 return Ok(false);
             }
-            self.admit(&operations, &mut GroupSoFar::default())?;
+            if operations.upkeep().is_none() && operations.have_indexes() {
+                self.keep_indexes(operations, self.visible())?;
+            }
+            self.admit(operations, &mut GroupSoFar::default())?;
             if operations.count > 0 {
-                self.write_group(&mut writer, &mut [operations], durability.unwrap_or(self.options.durability))?;
+                let durability = durability.unwrap_or(self.options.durability);
+                self.write_group(&mut writer, std::slice::from_mut(operations), durability)?;
             }
         }
         self.work_after_write();
@@ -261,7 +313,7 @@ impl Core {
         let (mut alive, mut group) = (Vec::with_capacity(requests.len()), GroupSoFar::default());
         for request in requests {
             let mut work = request.work.lock();
-            match self.admit(&work.operations, &mut group) {
+            match self.admit(&mut work.operations, &mut group) {
                 Ok(()) => {
                     group.batches.push(std::mem::take(&mut work.operations));
                     alive.push(Arc::clone(request));

@@ -6,6 +6,7 @@ use crate::error::{Error, Result};
 use crate::lsm::core::store::Core;
 use crate::lsm::core::writer::WriterState;
 use crate::lsm::state::entry::{Action, KeyspaceId, SEQUENCE_MAX, ValueKind, decode_group, encode_operation};
+use crate::lsm::state::operations::Operations;
 use crate::lsm::state::value_forms::mark_of;
 use crate::lsm::state::written_keyspace::WrittenKeyspace;
 use crate::vlog::ValueFilePointer;
@@ -21,8 +22,12 @@ impl Core {
         durability: Option<Durability>,
     ) -> Result<()> {
         let mut writer = self.writer_alone();
-        self.make_room(&mut writer)?;
         let tree = keyspace.tree();
+        if tree.indexes.changes() > 0 {
+            drop(writer);
+            return self.commit_read(keyspace, key, source, durability);
+        }
+        self.make_room(&mut writer)?;
         if tree.is_dropped() {
             return Err(self.gone(tree));
         }
@@ -50,6 +55,26 @@ impl Core {
         drop(writer);
         self.work_after_write();
         pointer.and(outcome)
+    }
+
+    /// Commits a value from a stream that is read first, of a keyspace with indexes: they are made of the whole row.
+    fn commit_read(
+        &self,
+        keyspace: &WrittenKeyspace,
+        key: &[u8],
+        source: &mut dyn Read,
+        durability: Option<Durability>,
+    ) -> Result<()> {
+        let (limit, mut value) = (self.options.memory_bytes, Vec::new());
+        let read = source.take(limit + 1).read_to_end(&mut value);
+        read.map_err(|error| Error::io("read the value for", self.path(), error))?;
+        if value.len() as u64 > limit {
+            return Err(Error::value_too_large(self.path(), value.len() as u64, limit));
+        }
+        let mut operations = Operations::default();
+        operations.push(keyspace, Action::Put(ValueKind::Value), key, &value);
+        operations.take_error()?;
+        self.commit(operations, durability)
     }
 
     fn commit_pointer(

@@ -9,17 +9,19 @@
 
 use super::stating::AdmittedStatement;
 use crate::block::BlockCache;
+use crate::durability::Durability;
 use crate::error::{Cause, Error, Result};
 use crate::io::Storage;
 use crate::lsm::compact::{TableForm, table_options};
 use crate::lsm::core::shared::{SharedState, StateChange};
 use crate::lsm::core::store::Core;
 use crate::lsm::objects::ObjectFolder;
-use crate::lsm::state::entry::{KeyspaceId, SEQUENCE_MAX, Sequence};
+use crate::lsm::state::entry::{Action, KeyspaceId, SEQUENCE_MAX, Sequence, ValueKind};
 use crate::lsm::state::file_numbers::FileNumberSource;
+use crate::lsm::state::operations::Operations;
 use crate::lsm::state::options::INLINE_BYTES_MAX;
 use crate::lsm::state::tables::table_file::SCAN_READ_AHEAD_BYTES;
-use crate::lsm::state::value_forms::mark_of;
+use crate::lsm::state::value_forms::{HandleTypes, mark_of};
 use crate::lsm::state::version::{
     FileKind, KeyspaceLevels, LEVELS, ManifestEdit, StatedTypes, TableFileMeta, file_name, is_object_name,
 };
@@ -219,6 +221,9 @@ impl Core {
         by_reference: bool,
     ) -> Result<IngestSummary> {
         self.check_writable()?;
+        if !keyspace.tree().indexes.get().is_empty() {
+            return self.ingest_as_batch(keyspace, files, by_reference);
+        }
         let stated = keyspace.tree().types.get();
         // The values of tables in an altered keyspace need the number of their form, so they are copied.
         let by_reference = by_reference && !stated.forms.is_altered();
@@ -241,6 +246,45 @@ impl Core {
         Ok(ingested)
     }
 
+    /// Writes the records of files as one batch, of a keyspace with indexes: their entries come with them.
+    fn ingest_as_batch(
+        &self,
+        keyspace: &WrittenKeyspace,
+        files: &[(Arc<dyn Storage>, String)],
+        by_reference: bool,
+    ) -> Result<IngestSummary> {
+        let (limit, stated) = (self.options.transaction_limit_bytes(), keyspace.tree().types.get());
+        let (tables, seen) = (Vec::new(), SeenRecords::default());
+        let mut incoming = IncomingTables { core: self, keyspace, stated: Arc::clone(&stated), tables, seen };
+        let (mut operations, mut ingested) = (Operations::default(), IngestSummary::default());
+        for (storage, name) in files {
+            let Some(meta) = incoming.examine(storage, name)? else { continue };
+            ingested.tables += 1;
+            (ingested.records, ingested.bytes) = (ingested.records + meta.records, ingested.bytes + meta.bytes);
+            let (types, generation) = (Arc::clone(&stated.types), stated.generation);
+            let of_table = HandleTypes { types, generation, form: incoming.form_of(storage, name)? };
+            let written = keyspace.clone().of_types(Some(Arc::new(of_table)));
+            let mut cursor = incoming.open(storage, name)?.compaction_cursor(SCAN_READ_AHEAD_BYTES);
+            cursor.first()?;
+            while let Some(entry) = cursor.entry() {
+                operations.push(&written, Action::Put(ValueKind::Value), entry.key, entry.value);
+                if operations.byte_len() as u64 > limit {
+                    return Err(too_large_for_indexes(keyspace, limit));
+                }
+                cursor.next()?;
+            }
+        }
+        operations.take_error()?;
+        self.commit(operations, Some(Durability::Synced))?;
+        for (storage, name) in files {
+            if by_reference && self.adopts(&**storage, name).is_some() {
+                // It was the store's to remove. One that is left is no part of it.
+                _ = self.files.storage.remove(name);
+            }
+        }
+        Ok(ingested)
+    }
+
     /// The folder of objects, if a file is one of them that may be taken by reference.
     pub(in crate::lsm) fn adopts(&self, storage: &dyn Storage, name: &str) -> Option<&ObjectFolder> {
         let objects = self.files.objects.as_deref()?;
@@ -253,6 +297,7 @@ impl Core {
         let (tree, id) = (keyspace.tree(), keyspace.id());
         let mut writer = self.writer_alone();
         self.check_writable()?;
+        check_not_indexed(keyspace)?;
         keyspace.check_value_bytes(incoming.seen.longest_value_bytes)?;
         if tree.form() != incoming.stated.forms.current {
             let name = keyspace.name();
@@ -340,6 +385,26 @@ impl Core {
         }
         Ok(change)
     }
+}
+
+/// Refuses a keyspace that got an index since the ingestion began.
+fn check_not_indexed(keyspace: &WrittenKeyspace) -> Result<()> {
+    if keyspace.tree().indexes.get().is_empty() {
+        return Ok(());
+    }
+    let name = keyspace.name();
+    Err(Error::input(format!("the keyspace {name:?} got an index meanwhile; ingest the files again")))
+}
+
+/// The error of tables whose records are too long for one batch.
+fn too_large_for_indexes(keyspace: &WrittenKeyspace, limit: u64) -> Error {
+    let indexes = keyspace.tree().indexes.get();
+    let index = indexes.first().map_or("", |index| index.name());
+    Error::input(format!(
+        "the keyspace {:?} has the index {index:?}, so the tables are written as one batch, which has at most {limit} \
+         bytes; write the records in several batches, or drop the index, ingest the tables, and create it again",
+        keyspace.name()
+    ))
 }
 
 fn has_entries(memtable: Option<&Arc<crate::lsm::state::memtable::Memtable>>) -> bool {

@@ -50,6 +50,7 @@ impl Core {
         if is_decided && *yields {
             return Err(wrong(keyspace, &found.types, types, 0));
         }
+        keyspace.tree().check_indexes_fit(types)?;
         let replaces = !types.extends(&found.types);
         if replaces && keyspace.has_another_form() {
             return Err(wrong(keyspace, &found.types, types, 0));

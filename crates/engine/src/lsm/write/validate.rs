@@ -16,7 +16,7 @@
 //! The reads of tables come first, without the lock, so that other writers do not wait for the storage. Under the lock
 //! only what was written meanwhile is left.
 
-use crate::error::{Error, Result};
+use crate::error::{Cause, Error, Result};
 use crate::lsm::core::store::Core;
 use crate::lsm::state::entry::{Action, Operation, decode_group};
 use crate::lsm::state::keyspace_tree::KeyspaceTree;
@@ -53,15 +53,39 @@ impl Core {
     }
 
     /// Checks that operations may be written behind others in a group: their keyspaces exist, and what their
-    /// transaction has read was not written since. The caller holds the writer's lock.
-    pub(super) fn admit(&self, operations: &Operations, group: &mut GroupSoFar) -> Result<()> {
+    /// transaction has read was not written since, and they keep all indexes. The caller holds the writer's lock.
+    pub(super) fn admit(&self, operations: &mut Operations, group: &mut GroupSoFar) -> Result<()> {
         if let Some(condition) = operations.condition() {
             self.validate(condition, group)?;
         }
-        match operations.keyspaces.iter().find(|tree| tree.is_dropped()) {
-            Some(gone) => Err(self.gone(gone)),
-            None => Ok(()),
+        if let Some(gone) = operations.keyspaces.iter().find(|tree| tree.is_dropped()) {
+            let error = self.gone(gone);
+            // An index that was dropped since is another matter.
+            if operations.upkeep().is_some() && !operations.keep_all_indexes() {
+                operations.set_stale();
+            }
+            return Err(error);
         }
+        if operations.keep_all_indexes() && operations.upkeep().is_none() {
+            return Ok(());
+        }
+        self.admit_upkeep(operations, group)
+    }
+
+    /// Checks that operations keep all indexes, as of now; else they are marked as stale.
+    #[cold]
+    fn admit_upkeep(&self, operations: &mut Operations, group: &mut GroupSoFar) -> Result<()> {
+        let outcome = match operations.upkeep() {
+            Some(upkeep) if operations.keep_all_indexes() => self.validate(&upkeep.condition, group),
+            _ => {
+                let name = operations.keyspaces.first().map_or("", |tree| &tree.name);
+                Err(Error::conflict(self.path(), name, "its indexes have changed"))
+            }
+        };
+        if outcome.as_ref().is_err_and(|error| error.cause == Cause::Conflict) {
+            operations.set_stale();
+        }
+        outcome
     }
 
     fn validate(&self, condition: &ReadCondition, group: &mut GroupSoFar) -> Result<()> {

@@ -1,5 +1,6 @@
 //! Manifest edits: changes of the state of a store, and their encoding.
 
+use super::index_record::IndexRecord;
 use super::levels::LEVELS;
 use super::table::{TableFileMeta, put_bytes, take_bytes};
 use crate::lsm::state::entry::{KeyspaceId, SEQUENCE_MAX, Sequence, put_varint, take_varint};
@@ -48,6 +49,8 @@ pub(crate) struct ManifestEdit {
     /// On an object store: files that wait for their removal, by name, with the time since when, in seconds since the
     /// start of 1970.
     pub(crate) retired: Vec<(String, u64)>,
+    /// The indexes whose entries keyspaces have.
+    pub(crate) indexes: Vec<(KeyspaceId, Arc<IndexRecord>)>,
 }
 
 /// The types of a keyspace, and how often they were stated: see [`PinnedTypes`](crate::lsm::PinnedTypes).
@@ -134,12 +137,19 @@ impl ManifestEdit {
         }
         let altered = || self.types.iter().filter(|(_, stated)| stated.forms.is_altered());
         // Nothing at all in a store of the first format.
-        if altered().next().is_some() {
+        if altered().next().is_some() || !self.indexes.is_empty() {
             put_varint(out, altered().count() as u64);
         }
         for (id, stated) in altered() {
             put_varint(out, u64::from(*id));
             stated.forms.encode(out);
+        }
+        if !self.indexes.is_empty() {
+            put_varint(out, self.indexes.len() as u64);
+        }
+        for (id, index) in &self.indexes {
+            put_varint(out, u64::from(*id));
+            index.encode(out);
         }
     }
 
@@ -188,6 +198,10 @@ impl ManifestEdit {
             let id = take_keyspace(bytes, at)?;
             let forms = ValueForms::decode(bytes, at)?;
             edit.types.iter_mut().find(|(stated, _)| *stated == id)?.1.forms = forms;
+        }
+        let indexes = if *at < bytes.len() { take_varint(bytes, at)? } else { 0 };
+        for _ in 0..indexes {
+            edit.indexes.push((take_keyspace(bytes, at)?, Arc::new(IndexRecord::decode(bytes, at)?)));
         }
         let sequence_fits = edit.last_sequence.is_none_or(|sequence| sequence <= SEQUENCE_MAX);
         (*at == bytes.len() && sequence_fits).then_some(edit)

@@ -6,6 +6,7 @@
 
 mod edit;
 mod file_names;
+mod index_record;
 mod levels;
 mod manifest;
 mod narrow;
@@ -19,8 +20,9 @@ mod tests;
 
 pub(crate) use edit::{ManifestEdit, StatedTypes};
 pub(crate) use file_names::{FileKind, LOCK_NAME, file_name, final_name, largest_number, parse_file_name};
+pub(crate) use index_record::{INDEX_PREFIX, IndexRecord, index_name};
 pub(crate) use levels::{KeyspaceLevels, LEVELS};
-pub use manifest::{ALTERED_FORMAT, STORE_FORMAT, set_newest_format};
+pub use manifest::{ALTERED_FORMAT, INDEXED_FORMAT, STORE_FORMAT, set_newest_format};
 pub(crate) use manifest::{
     ClosedLengths, Manifest, ReadManifest, RecoveredManifest, manifest_numbers, manifest_store, newest_format, recover,
     recover_at, recover_manifest, recover_on, recover_with_true_version, remove_leftovers, stated_anchor,

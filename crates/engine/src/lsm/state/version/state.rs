@@ -2,8 +2,9 @@
 
 use super::edit::{ManifestEdit, StatedTypes};
 use super::file_names::FILE_NUMBER_MAX;
+use super::index_record::{INDEX_PREFIX, IndexRecord};
 use super::levels::KeyspaceLevels;
-use super::manifest::{ALTERED_FORMAT, newest_format};
+use super::manifest::{ALTERED_FORMAT, INDEXED_FORMAT, newest_format};
 use super::table::TableFileMeta;
 use crate::block::header::StoreBinding;
 use crate::error::Error;
@@ -21,12 +22,15 @@ pub(crate) struct KeyspaceState {
     pub(crate) name: String,
     pub(crate) types: StatedTypes,
     pub(crate) levels: KeyspaceLevels,
+    /// The index whose entries these are, if they are.
+    pub(crate) index: Option<Arc<IndexRecord>>,
 }
 
 impl KeyspaceState {
     /// An empty keyspace of untyped keys and values.
     fn new(name: &str) -> Self {
-        Self { name: name.to_owned(), types: StatedTypes::default(), levels: KeyspaceLevels::default() }
+        let (types, levels) = Default::default();
+        Self { name: name.to_owned(), types, levels, index: None }
     }
 }
 
@@ -246,8 +250,10 @@ impl ManifestState {
         let removed = edit.removed.iter().map(|(id, ..)| *id);
         let added = edit.added.iter().map(|(id, ..)| *id);
         let typed = edit.types.iter().map(|(id, _)| *id);
+        let indexes = edit.indexes.iter().map(|(id, _)| *id);
+        let changed = removed.chain(added).chain(typed).chain(indexes);
         let named: BTreeSet<KeyspaceId> =
-            created.chain(edit.keyspaces_dropped.iter().copied()).chain(removed).chain(added).chain(typed).collect();
+            created.chain(edit.keyspaces_dropped.iter().copied()).chain(changed).collect();
         let keyspaces = named.into_iter().map(|id| (id, self.keyspaces.get(&id).cloned())).collect();
         let undo = StateUndo { rest: self.without_keyspaces(), keyspaces };
         match self.change(edit) {
@@ -298,6 +304,9 @@ impl ManifestState {
         for (id, stated) in &edit.types {
             self.state_types(*id, stated)?;
         }
+        for (id, index) in &edit.indexes {
+            self.state_index(*id, index)?;
+        }
         self.bound.extend(edit.bound.iter().copied());
         self.known.extend(&edit.known);
         self.retired.extend(edit.retired.iter().cloned());
@@ -312,6 +321,11 @@ impl ManifestState {
         self.add_tables(edit)?;
         for &id in &edit.keyspaces_dropped {
             removed.extend(self.drop_keyspace(id)?);
+        }
+        if !edit.keyspaces_dropped.is_empty()
+            && let Some((id, index)) = self.indexes().find(|(_, index)| !self.keyspaces.contains_key(&index.owner))
+        {
+            return refuse(format!("keyspace {} is dropped, but not keyspace {id}, its index", index.owner));
         }
         self.retire_objects(&removed);
         for &number in &edit.value_files_removed {
@@ -347,6 +361,7 @@ impl ManifestState {
             logs_ended: self.logs_ended.iter().map(|(&number, &bytes)| (number, bytes)).collect(),
             known: self.known.iter().copied().collect(),
             types: self.types(),
+            indexes: self.indexes().map(|(id, index)| (id, Arc::clone(index))).collect(),
             retired: self.retired.iter().map(|(name, &since_s)| (name.clone(), since_s)).collect(),
             ..ManifestEdit::default()
         }
@@ -356,6 +371,30 @@ impl ManifestState {
     fn types(&self) -> Vec<(KeyspaceId, StatedTypes)> {
         let typed = self.keyspaces.iter().filter(|(_, keyspace)| keyspace.types.generation > 0);
         typed.map(|(&id, keyspace)| (id, keyspace.types.clone())).collect()
+    }
+
+    /// The indexes, with the keyspaces of their entries.
+    pub(crate) fn indexes(&self) -> impl Iterator<Item = (KeyspaceId, &Arc<IndexRecord>)> {
+        self.keyspaces.iter().filter_map(|(&id, keyspace)| Some((id, keyspace.index.as_ref()?)))
+    }
+
+    /// An edit that lets no index count as complete.
+    pub(crate) fn incomplete_indexes(&self) -> Vec<(KeyspaceId, Arc<IndexRecord>)> {
+        let incomplete = |index: &Arc<IndexRecord>| IndexRecord { is_complete: false, ..(**index).clone() };
+        self.indexes().map(|(id, index)| (id, Arc::new(incomplete(index)))).collect()
+    }
+
+    fn state_index(&mut self, id: KeyspaceId, index: &Arc<IndexRecord>) -> EditResult {
+        let is_owned = index.owner != id && self.keyspaces.get(&index.owner).is_some_and(|owner| owner.index.is_none());
+        let Some(keyspace) = self.keyspaces.get_mut(&id).filter(|_| is_owned) else {
+            return refuse(format!("keyspace {id} is an index of keyspace {}, but they do not exist", index.owner));
+        };
+        if !keyspace.name.starts_with(INDEX_PREFIX) {
+            return refuse(format!("keyspace {id} is an index, but is called {:?}", keyspace.name));
+        }
+        keyspace.index = Some(Arc::clone(index));
+        self.format = self.format.max(INDEXED_FORMAT);
+        Ok(())
     }
 
     fn state_types(&mut self, id: KeyspaceId, stated: &StatedTypes) -> EditResult {

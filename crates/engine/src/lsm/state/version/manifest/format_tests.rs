@@ -6,8 +6,10 @@ use super::{ClosedLengths, Manifest, recover};
 use crate::io::{MemoryStorage, Storage};
 use crate::lsm::objects::ObjectFolder;
 use crate::lsm::state::value_forms::ValueForms;
-use crate::lsm::state::version::{ALTERED_FORMAT, ManifestEdit, ManifestState, StatedTypes, TableFileMeta};
-use crate::types::{KeyType, RecordType, ValueType};
+use crate::lsm::state::version::{
+    ALTERED_FORMAT, INDEXED_FORMAT, IndexRecord, ManifestEdit, ManifestState, StatedTypes, TableFileMeta,
+};
+use crate::types::{IndexDefinition, KeyType, RecordType, ValueType};
 use std::fmt::Write;
 use std::sync::Arc;
 
@@ -172,4 +174,39 @@ fn the_documents_forms_are_what_the_code_writes_and_reads_in_a_manifest_of_the_s
     assert_eq!(memory.content("000002.manifest").unwrap()[8..12], ALTERED_FORMAT.to_le_bytes());
     let state = ManifestState { next_file: 67, ..state.apply(&edit).unwrap() };
     assert_eq!(recover(&memory).unwrap().unwrap().state, state);
+}
+
+#[test]
+fn the_documents_index_is_what_the_code_writes_and_reads_in_a_manifest_of_the_third_version() {
+    let definition = IndexDefinition::by("lower(email), joined desc").unwrap().unique().where_not_null("email");
+    let index = IndexRecord { owner: 0, definition, is_complete: false };
+    let mut code = Vec::new();
+    index.encode(&mut code);
+    check("index", &code);
+    for cut in 0..code.len() {
+        assert_eq!(IndexRecord::decode(&code[..cut], &mut 0), None, "{cut}");
+    }
+    let edit = ManifestEdit {
+        keyspaces_created: vec![(1, "ogive.index.by_email".to_owned())],
+        next_keyspace: Some(2),
+        indexes: vec![(1, Arc::new(index.clone()))],
+        ..ManifestEdit::default()
+    };
+    let state = new_store().apply(&edit).unwrap();
+    assert_eq!(state.format, INDEXED_FORMAT);
+    let memory = MemoryStorage::new();
+    let storage: Arc<dyn Storage> = Arc::new(memory.clone());
+    let mut manifest = Manifest::create(&storage, 4, &state, None).unwrap();
+    let complete = Arc::new(IndexRecord { is_complete: true, ..index });
+    let edit = ManifestEdit { indexes: vec![(1, Arc::clone(&complete))], ..ManifestEdit::default() };
+    manifest.append(&edit).unwrap();
+    manifest.sync().unwrap();
+    assert_eq!(memory.content("000004.manifest").unwrap()[8..12], INDEXED_FORMAT.to_le_bytes());
+    let recovered = recover(&memory).unwrap().unwrap().state;
+    assert_eq!(recovered.indexes().collect::<Vec<_>>(), [(1, &complete)]);
+    let dropped = ManifestEdit { keyspaces_dropped: vec![1], ..ManifestEdit::default() };
+    assert_eq!(recovered.apply(&dropped).unwrap().indexes().count(), 0);
+    let of_itself = IndexRecord { owner: 1, ..IndexRecord::clone(&complete) };
+    let edit = ManifestEdit { indexes: vec![(1, Arc::new(of_itself))], ..ManifestEdit::default() };
+    assert!(recovered.apply(&edit).is_err());
 }

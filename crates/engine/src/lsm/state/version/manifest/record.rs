@@ -15,6 +15,11 @@ pub const STORE_FORMAT: u32 = 1;
 /// [`Keyspace::alter`](crate::lsm::Keyspace::alter). All else is as before.
 pub const ALTERED_FORMAT: u32 = 2;
 
+/// The format of a store with a secondary index that it keeps itself: see
+/// [`Db::create_index`](crate::lsm::Db::create_index). A program that does not know it would write records without
+/// their entries.
+pub const INDEXED_FORMAT: u32 = 3;
+
 /// `magic | version: u32 | flags: u32 | owner: u64 | number: u64 | nonce: u64 | checksum: u32`.
 pub(super) const HEADER_BYTES: usize = 44;
 
@@ -32,7 +37,7 @@ static NEWEST_FORMAT: AtomicU32 = AtomicU32::new(STORE_FORMAT);
 
 /// The greatest version of a manifest that this program reads.
 pub(super) fn readable_format() -> u32 {
-    newest_format().max(ALTERED_FORMAT)
+    newest_format().max(INDEXED_FORMAT)
 }
 
 /// The newest format that this program gives to new stores.

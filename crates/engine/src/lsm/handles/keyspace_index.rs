@@ -1,0 +1,331 @@
+//! The indexes that a store keeps itself: they are created, dropped and listed by the handle of the store, and lead
+//! from values to records.
+
+use super::db::Db;
+use super::keyspace::Keyspace;
+use super::range::DbRange;
+use super::snapshot::DbSnapshot;
+use crate::block::Slice;
+use crate::error::{Error, Result};
+use crate::lsm::indexes::compare::NoteFault;
+use crate::lsm::state::indexes::kept::KeptIndex;
+use crate::lsm::state::keyspace_tree::KeyspaceTree;
+use crate::types::{IndexDefinition, KeyType, Value, end_of_prefix};
+use std::collections::VecDeque;
+use std::fmt;
+use std::ops::Bound;
+use std::sync::Arc;
+
+/// Rows that are read in the first wave of a lookup, and at most in a later one.
+const WAVE_MIN: usize = 16;
+const WAVE_MAX: usize = 256;
+
+/// Bytes behind a component of variable length, which a prefix of it lacks.
+const COMPONENT_END_BYTES: usize = 2;
+
+/// A secondary index that the store keeps: see [`Db::create_index`].
+#[derive(Clone)]
+pub struct KeyspaceIndex {
+    keyspace: Keyspace,
+    index: KeptIndex,
+}
+
+impl Db {
+    /// Creates a secondary index of a keyspace with rows, which is recorded in the store, so that every write keeps it:
+    /// batches, transactions, imports, by whatever program. Returns once it has the rows that are there; others read
+    /// and write meanwhile. One that was not finished, because the process was killed, is kept by all writes; the same
+    /// call builds it again. If there is one of this name and definition, nothing is done.
+    ///
+    /// Each write of the keyspace then reads the rows that it replaces or removes, and is a transaction of its own: it
+    /// is computed again if they were written meanwhile. A row whose values another row has in a unique index is
+    /// refused. Removing a range reads its rows, unless it has no bounds. Tables are [ingested](Keyspace::ingest) as
+    /// one batch, so they must be small, and the indexed columns keep their types.
+    ///
+    /// The store gets the format [`INDEXED_FORMAT`](crate::lsm::INDEXED_FORMAT), which older programs refuse.
+    ///
+    /// ```
+    /// use ogive::types::IndexDefinition;
+    /// use ogive::{Cause, Error};
+    ///
+    /// ogive::row! {
+    ///     struct User { name: String, email: Option<String> }
+    /// }
+    ///
+    /// # let storage = std::sync::Arc::new(ogive::io::MemoryStorage::new());
+    /// # let db = ogive::Db::open(storage, &ogive::DbOptions::default())?;
+    /// let users = db.keyspace("users")?.typed::<u64, User>()?;
+    /// users.insert(1, User { name: "Ann".into(), email: Some("Ann@example.com".into()) })?;
+    /// let definition = IndexDefinition::by("lower(email)")?.unique().where_not_null("email");
+    /// let by_email = db.create_index("by_email", users.untyped(), &definition)?;
+    ///
+    /// let taken = users.insert(2, User { name: "Bob".into(), email: Some("ann@example.com".into()) }).unwrap_err();
+    /// assert_eq!(taken.cause, Cause::NotUnique);
+    /// assert!(taken.to_string().contains("of the row \"1\""), "{taken}");
+    ///
+    /// let (key, _) = by_email.get(&["ann@example.com".into()])?.next().expect("she is there")?;
+    /// assert_eq!(*key, 1_u64.to_be_bytes());
+    /// # Ok::<(), Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Cause::Input`](crate::Cause::Input) for a keyspace without rows of named columns, a definition that does not
+    /// fit them, a name that is taken, and a value that is no row; [`Cause::NotUnique`](crate::Cause::NotUnique): after
+    /// these, nothing of the index remains. As [`Batch::commit`](crate::Batch::commit).
+    pub fn create_index(
+        &self,
+        name: &str,
+        keyspace: impl AsRef<Keyspace>,
+        definition: &IndexDefinition,
+    ) -> Result<KeyspaceIndex> {
+        self.create_index_showing(name, keyspace.as_ref(), definition, &mut |_| Ok(()))
+    }
+
+    /// As [`Self::create_index`]; `progress` gets the number of rows that are in the index, and stops it by an error.
+    ///
+    /// # Errors
+    /// As [`Self::create_index`], and those of `progress`.
+    #[doc(hidden)]
+    pub fn create_index_showing(
+        &self,
+        name: &str,
+        keyspace: &Keyspace,
+        definition: &IndexDefinition,
+        progress: &mut dyn FnMut(u64) -> Result<()>,
+    ) -> Result<KeyspaceIndex> {
+        keyspace.check_store(self.open())?;
+        self.core().create_index(keyspace.tree(), name, definition, progress)?;
+        self.index(name)
+    }
+
+    /// Drops an index; returns `false` if there is none of this name.
+    ///
+    /// # Errors
+    /// As [`Batch::commit`](crate::Batch::commit).
+    pub fn drop_index(&self, name: &str) -> Result<bool> {
+        self.core().drop_index(name)
+    }
+
+    /// All indexes, by keyspace and name.
+    #[must_use]
+    pub fn indexes(&self) -> Vec<KeyspaceIndex> {
+        self.core().all_indexes().into_iter().map(|found| self.of_index(found)).collect()
+    }
+
+    /// The index of this name.
+    ///
+    /// # Errors
+    /// [`Cause::Input`](crate::Cause::Input) if there is none, or it was not built to its end.
+    pub fn index(&self, name: &str) -> Result<KeyspaceIndex> {
+        let found = self.core().index_named(name);
+        match found {
+            Some((_, index)) if !index.record.is_complete => Err(self.core().no_index(name, true)),
+            Some(found) => Ok(self.of_index(found)),
+            None => Err(self.core().no_index(name, false)),
+        }
+    }
+
+    /// Compares all complete indexes with their rows, and notes the differences.
+    ///
+    /// # Errors
+    /// Errors of the storage, and damage.
+    pub(crate) fn compare_indexes(&self, note: NoteFault<'_>) -> Result<()> {
+        self.core().compare_indexes(note)
+    }
+
+    fn of_index(&self, (tree, index): (Arc<KeyspaceTree>, KeptIndex)) -> KeyspaceIndex {
+        KeyspaceIndex { keyspace: Keyspace::new(Arc::clone(self.open()), tree), index }
+    }
+}
+
+impl KeyspaceIndex {
+    /// Its name.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        self.index.name()
+    }
+
+    /// The keyspace that it is of.
+    #[must_use]
+    pub fn keyspace(&self) -> &Keyspace {
+        &self.keyspace
+    }
+
+    /// What it contains.
+    #[must_use]
+    pub fn definition(&self) -> &IndexDefinition {
+        &self.index.record.definition
+    }
+
+    /// Whether it was built to its end.
+    #[must_use]
+    pub fn is_complete(&self) -> bool {
+        self.index.record.is_complete
+    }
+
+    /// The types of its values.
+    ///
+    /// # Errors
+    /// [`Cause::Input`](crate::Cause::Input) once the keyspace is of other types.
+    pub fn value_types(&self) -> Result<Vec<KeyType>> {
+        let resolved = self.index.resolved(self.keyspace.tree())?;
+        Ok(resolved.tuple().components().map(|component| component.key_type).collect())
+    }
+
+    /// The first values of the index as text has them: a record of CSV, as `de,2024-02-29`, whose empty fields are
+    /// nulls.
+    ///
+    /// # Errors
+    /// [`Cause::Input`](crate::Cause::Input) for text that is no such record.
+    pub fn parse(&self, text: &str) -> Result<Vec<Value>> {
+        self.index.resolved(self.keyspace.tree())?.parse(text)
+    }
+
+    /// The records with these values, which are the first or all of the index, ordered by the others and the key.
+    ///
+    /// # Errors
+    /// [`Cause::Input`](crate::Cause::Input) for values of other types; [`Cause::KeyspaceDropped`] once the index was
+    /// dropped.
+    ///
+    /// [`Cause::KeyspaceDropped`]: crate::Cause::KeyspaceDropped
+    pub fn get(&self, values: &[Value]) -> Result<KeyspaceIndexRange> {
+        self.range(Bound::Included(values), Bound::Included(values))
+    }
+
+    /// The records between two bounds, each of the first values of the index, in its order, from either end. A bound of
+    /// some values stands for all records with these.
+    ///
+    /// # Errors
+    /// As [`Self::get`].
+    pub fn range(&self, from: Bound<&[Value]>, to: Bound<&[Value]>) -> Result<KeyspaceIndexRange> {
+        let start = match from {
+            Bound::Unbounded => Bound::Unbounded,
+            Bound::Included(values) => Bound::Included(self.encode(values)?),
+            Bound::Excluded(values) => match end_of_prefix(&self.encode(values)?) {
+                Some(end) => Bound::Included(end),
+                None => Bound::Excluded(self.encode(values)?),
+            },
+        };
+        let end = match to {
+            Bound::Unbounded => Bound::Unbounded,
+            Bound::Excluded(values) => Bound::Excluded(self.encode(values)?),
+            Bound::Included(values) => end_of_prefix(&self.encode(values)?).map_or(Bound::Unbounded, Bound::Excluded),
+        };
+        self.between(start, end)
+    }
+
+    /// The records whose values begin with these, the last of which is the beginning of a text or of bytes.
+    ///
+    /// # Errors
+    /// As [`Self::get`].
+    pub fn prefix(&self, values: &[Value]) -> Result<KeyspaceIndexRange> {
+        let mut start = self.encode(values)?;
+        if matches!(values.last(), Some(Value::Text(_) | Value::Bytes(_))) {
+            start.truncate(start.len().saturating_sub(COMPONENT_END_BYTES));
+        }
+        let end = end_of_prefix(&start).map_or(Bound::Unbounded, Bound::Excluded);
+        self.between(Bound::Included(start), end)
+    }
+
+    fn encode(&self, values: &[Value]) -> Result<Vec<u8>> {
+        let tuple = self.index.resolved(self.keyspace.tree())?.tuple();
+        KeyType::Tuple(tuple).encode_prefix(values)
+    }
+
+    fn between(&self, start: Bound<Vec<u8>>, end: Bound<Vec<u8>>) -> Result<KeyspaceIndexRange> {
+        let snapshot = self.keyspace.store()?.snapshot();
+        let entries = Keyspace::new(Arc::clone(self.keyspace.open()), Arc::clone(&self.index.entries));
+        let entries = snapshot.range::<Vec<u8>>(&entries, (start, end));
+        let (front, back) = Default::default();
+        Ok(KeyspaceIndexRange { index: self.clone(), snapshot, entries, front, back, wave: WAVE_MIN, is_done: false })
+    }
+}
+
+impl fmt::Debug for KeyspaceIndex {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "index {:?} of {:?} by {}", self.name(), self.keyspace.name(), self.definition())
+    }
+}
+
+/// Records in the order of an index, as of one time, from either end: see [`KeyspaceIndex::range`]. Rows are read in
+/// waves, and compared with the entries that led to them.
+#[derive(Debug)]
+pub struct KeyspaceIndexRange {
+    index: KeyspaceIndex,
+    snapshot: DbSnapshot,
+    entries: DbRange,
+    /// Records that were read from each end, in the order in which that end returns them.
+    front: VecDeque<(Slice, Slice)>,
+    back: VecDeque<(Slice, Slice)>,
+    wave: usize,
+    is_done: bool,
+}
+
+impl KeyspaceIndexRange {
+    /// The next record of an end.
+    fn step(&mut self, forward: bool) -> Option<Result<(Slice, Slice)>> {
+        loop {
+            let ready = if forward { &mut self.front } else { &mut self.back };
+            if let Some(record) = ready.pop_front() {
+                return Some(Ok(record));
+            }
+            if self.is_done {
+                let others = if forward { &mut self.back } else { &mut self.front };
+                return others.pop_back().map(Ok);
+            }
+            if let Err(error) = self.read(forward) {
+                self.is_done = true;
+                (self.front, self.back) = Default::default();
+                return Some(Err(error));
+            }
+        }
+    }
+
+    /// Reads the rows of the next entries of an end.
+    fn read(&mut self, forward: bool) -> Result<()> {
+        let mut entries = Vec::with_capacity(self.wave);
+        while entries.len() < self.wave {
+            let next = if forward { self.entries.next() } else { self.entries.next_back() };
+            match next {
+                Some(entry) => entries.push(entry?.0),
+                None => break,
+            }
+        }
+        self.is_done = entries.len() < self.wave;
+        self.wave = (self.wave * 2).min(WAVE_MAX);
+        let tree = self.index.keyspace.tree();
+        loop {
+            let resolved = self.index.index.resolved(tree)?;
+            let no_entry = || Error::input(format!("an entry of the index {:?} is none", self.index.name()));
+            let key = |entry: &Slice| resolved.key_of(entry).map(Slice::from).ok_or_else(no_entry);
+            let keys = entries.iter().map(key).collect::<Result<Vec<_>>>()?;
+            let rows = self.snapshot.multi_get(&self.index.keyspace, &keys)?;
+            // Rows are read in the types of now.
+            if !Arc::ptr_eq(&resolved, &self.index.index.resolved(tree)?) {
+                continue;
+            }
+            for ((entry, key), row) in entries.iter().zip(keys).zip(rows) {
+                let Some(row) = row else { continue };
+                let values = resolved.values_of(&key, &row)?;
+                if values.is_some_and(|values| entry.get(..entry.len() - key.len()) == Some(&values.bytes[..])) {
+                    let ready = if forward { &mut self.front } else { &mut self.back };
+                    ready.push_back((key, row));
+                }
+            }
+            return Ok(());
+        }
+    }
+}
+
+impl Iterator for KeyspaceIndexRange {
+    type Item = Result<(Slice, Slice)>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.step(true)
+    }
+}
+
+impl DoubleEndedIterator for KeyspaceIndexRange {
+    fn next_back(&mut self) -> Option<Self::Item> {
+        self.step(false)
+    }
+}

@@ -1,0 +1,10 @@
+//! Secondary indexes that the store keeps itself: the changes of entries that belong to a write, the making of an
+//! index on a store in use, and the comparison of entries and rows.
+
+mod build;
+pub(crate) mod compare;
+mod declare;
+mod pinned;
+mod rows;
+mod unique;
+mod upkeep;

@@ -1,0 +1,3 @@
+//! Indexes of keyspaces that the store keeps itself.
+
+pub(crate) mod kept;
