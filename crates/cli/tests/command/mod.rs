@@ -51,5 +51,6 @@ mod tables;
 mod tour;
 mod usage;
 mod verbs;
+mod waiting;
 mod waves;
 mod workload;

@@ -81,6 +81,12 @@ impl Error {
         Self::of(Cause::Locked { is_own }, path, holder).or_use(call)
     }
 
+    /// A lock that another process holds, whose number the lock file states.
+    pub(crate) fn locked_by(path: impl Into<PathBuf>, process: u32) -> Self {
+        let holder = format!("is locked by process {process}");
+        Self::of(Cause::Locked { is_own: false }, path, holder).or_use(Call::WaitForOther)
+    }
+
     /// A file whose earlier write or sync failed.
     pub fn poisoned(path: impl Into<PathBuf>) -> Self {
         let detail = "is closed to writes after a failed write or sync; what was committed is there";

@@ -25,6 +25,7 @@ pub fn samples() -> Vec<Error> {
         Error::unsupported("s3://b/f", "append to", "objects are written as a whole"),
         Error::locked("f", true),
         Error::locked("f", false),
+        Error::locked_by("f", 4711),
         Error::poisoned("f"),
         Error::gone("s"),
         Error::wrong_answer("s3://b/f", "it is shorter than listed"),
