@@ -315,6 +315,15 @@ impl Error {
         Self::of(Cause::VersionGone, path, detail).or_use(Call::Refresh)
     }
 
+    /// Changes that a follower asks for, and that are gone.
+    pub(crate) fn changes_gone(path: impl Into<PathBuf>, oldest: u64) -> Self {
+        let detail = format!(
+            "does not have the next changes any more, and those behind number {oldest} at most; read all its records, \
+             and follow it from there"
+        );
+        Self::of(Cause::ChangesGone { oldest }, path, detail)
+    }
+
     /// A transaction that was not committed, and what happened to a keyspace that it has read.
     pub(crate) fn conflict(path: impl Into<PathBuf>, name: &str, detail: impl Into<String>) -> Self {
         let mut error = Self::of(Cause::Conflict, path, detail).or_use(Call::BeginAgain);

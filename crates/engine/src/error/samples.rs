@@ -30,6 +30,7 @@ pub fn samples() -> Vec<Error> {
         Error::gone("s"),
         Error::wrong_answer("s3://b/f", "it is shorter than listed"),
         Error::object_changed("s3://b/f", "its version differs"),
+        Error::changes_gone("s", 7),
         Error::unknown_scheme("x://b/f", "there is no such scheme"),
         Error::not_repairable("f", "its tail is lost"),
         Error::not_a_table("f", "it is empty"),

@@ -4,6 +4,7 @@ use super::replayed_logs::ReplayedLogs;
 use super::shared::SharedState;
 use crate::io::local::sync::{Condvar, Mutex, MutexGuard};
 use crate::lsm::objects::StoreVersion;
+use crate::lsm::state::changes::kept::KeptChanges;
 use crate::lsm::state::entry::Sequence;
 use crate::lsm::state::live_snapshots::LiveSnapshots;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -18,6 +19,8 @@ pub(in crate::lsm) struct Contents {
     pub(in crate::lsm) live_snapshots: LiveSnapshots,
     /// On an object store: the version of a reader.
     pub(in crate::lsm) version: Option<StoreVersion>,
+    /// What is kept for subscribers. Its lock is taken last.
+    pub(in crate::lsm) kept: Mutex<KeptChanges>,
     /// Of a reader: what it has of the logs, until its next version goes on with that.
     replayed: Mutex<Option<ReplayedLogs>>,
 }
@@ -34,6 +37,7 @@ impl Contents {
             changed: Condvar::default(),
             live_snapshots: LiveSnapshots::default(),
             version,
+            kept: Mutex::default(),
             replayed: Mutex::new(replayed),
         }
     }

@@ -6,6 +6,7 @@ use crate::io::local::sync::MutexGuard;
 use crate::lsm::core::shared::{SharedState, StateChange};
 use crate::lsm::core::store::Core;
 use crate::lsm::core::writer::WriterState;
+use crate::lsm::state::entry::SEQUENCE_MAX;
 use crate::lsm::state::keyspace_tree::KeyspaceTree;
 use crate::lsm::state::memtable_set::{BackingLog, MemtableSet};
 use crate::lsm::state::version::{FileKind, ManifestEdit, StatedTypes, largest_number};
@@ -54,6 +55,11 @@ impl Core {
     pub(in crate::lsm) fn drop_keyspace(&self, name: &str) -> Result<bool> {
         let mut writer = self.writer_alone();
         self.check_place()?;
+        if self.contents.lock().tree_named(name).is_none() {
+            return Ok(false);
+        }
+        // The edit is durable at once, so all earlier writes must be durable, too.
+        self.sync_writes(&mut writer)?;
         let mut shared = self.contents.lock();
         let Some(tree) = shared.tree_named(name).cloned() else { return Ok(false) };
         if tree.id == crate::lsm::core::shared::DEFAULT_KEYSPACE {
@@ -69,14 +75,20 @@ impl Core {
             .map(|levels| levels.iter().map(|(_, table)| table.number).collect())
             .unwrap_or_default();
         self.contents.live_snapshots.keep(&tree);
+        let Some(sequence) = Some(writer.next_sequence).filter(|&sequence| sequence <= SEQUENCE_MAX) else {
+            return Err(Error::input(format!("{} has no further sequence numbers", self.path().display())));
+        };
         // Readers must learn of the drop before they could find the keyspace empty.
         tree.mark_dropped(true);
-        let edit = ManifestEdit { keyspaces_dropped: vec![tree.id], ..ManifestEdit::default() };
+        let (keyspaces_dropped, last_sequence) = (vec![tree.id], Some(sequence));
+        let edit = ManifestEdit { keyspaces_dropped, last_sequence, ..ManifestEdit::default() };
         let outcome = self.apply(&mut shared, StateChange { edit, ..StateChange::default() });
         if outcome.is_err() {
             tree.mark_dropped(false);
             return outcome.map(|()| false);
         }
+        (writer.next_sequence, writer.active.last_sequence) = (sequence + 1, sequence);
+        self.contents.show(sequence);
         shared.trees.remove(&tree.id);
         shared.active.remove(&tree.id);
         shared.skips.remove(&tree.id);
@@ -96,7 +108,11 @@ impl Core {
 
     /// Syncs all writes.
     pub(in crate::lsm) fn persist(&self) -> Result<()> {
-        let mut writer = self.writer_alone();
+        self.sync_writes(&mut self.writer_alone())
+    }
+
+    /// As [`Self::persist`], for the holder of the lock of writers.
+    pub(in crate::lsm) fn sync_writes(&self, writer: &mut WriterState) -> Result<()> {
         self.check_writable()?;
         let outcome = writer.sync();
         if let Err(error) = &outcome {
@@ -196,6 +212,7 @@ impl Core {
         let log = self.files.create_log(number, None, None)?;
         let memtables = shared.fresh_memtables();
         let last_sequence = writer.next_sequence - 1;
+        self.keep_gap(writer.active.last_sequence + 1, last_sequence)?;
         let mut next = MemtableSet::of(memtables.clone());
         (next.logs, next.last_sequence) = (vec![BackingLog { number, bytes: 0 }], last_sequence);
         next.reservation = self.reserve_for_memtables(0);

@@ -40,8 +40,8 @@ use std::sync::Arc;
 /// Attempts of a read-only opening to find the store unchanged by its writer, at least.
 const READ_ONLY_TRIES_MIN: u32 = 8;
 
-/// Time between two attempts to take a lock, at most, in microseconds: short beside the opening of a store, long beside the
-/// attempt.
+/// Time between two attempts to take a lock, at most, in microseconds: short beside the opening of a store, long beside
+/// the attempt.
 const LOCK_PAUSE_US: f64 = 10e3;
 
 /// Opens a version of a store on an object store, or the newest one. A reader reads what one listing shows; what its
@@ -437,6 +437,7 @@ impl Core {
             self.publish_all(&mut shared);
             return Ok(());
         }
+        self.load_kept_changes()?;
         let found = self.finish_value_files(&mut shared, found, ends)?;
         if was_closed {
             // The manifest that records this is replaced before the header of the next log does.

@@ -10,6 +10,9 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 
+/// The keyspace with notes about secondary indexes.
+pub(in crate::lsm) const INDEX_NOTES: &str = "ogive.indexes";
+
 /// A keyspace, with its current view.
 #[derive(Debug)]
 pub(crate) struct KeyspaceTree {

@@ -5,9 +5,11 @@
 //! * durable state: `version`, `file_numbers`, `log_header`, `obsolete_file`
 //! * keyspaces: `keyspace_tree`, `view`, `written_keyspace`, `live_snapshots`
 //! * `transactions`: what they have read, and what is newer
+//! * `changes`: positions in the history, and what is kept of it
 //! * work: `compaction_job`, `skipped` entries, `learner`, `learning`, `lookup_times`, `counters`
 //! * `options`
 
+pub(super) mod changes;
 pub(super) mod compaction_job;
 pub(super) mod counters;
 pub(crate) mod cursor;
