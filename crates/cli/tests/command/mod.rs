@@ -3,6 +3,7 @@
 #[cfg(feature = "parquet")]
 mod beside;
 mod book;
+mod changes;
 mod columns;
 mod dbs;
 mod demo;

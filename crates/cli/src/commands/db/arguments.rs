@@ -2,8 +2,8 @@
 
 use super::store::StoreFolder;
 use super::{
-    alter, backup, backups, bench, checkpoint, compact, delete, drop_keyspace, import, ingest, keyspaces, put, restore,
-    upgrade,
+    alter, backup, backups, bench, changes, checkpoint, compact, delete, drop_keyspace, import, ingest, keyspaces, put,
+    restore, upgrade,
 };
 use crate::commands::subcommands;
 
@@ -35,12 +35,11 @@ subcommands! {
         Keyspaces(StoreFolder) => keyspaces::run,
         Alter(alter::DbAlter) => alter::run,
         DropKeyspace(drop_keyspace::DbDropKeyspace) => drop_keyspace::run,
-        /// Compact a store completely
-        #[command(after_help = compact::EXAMPLES)]
-        Compact(StoreFolder) => compact::run,
+        Compact(compact::DbCompact) => compact::run,
         /// Raise the format of a store to the newest
         #[command(after_help = upgrade::EXAMPLES)]
         Upgrade(StoreFolder) => upgrade::run,
+        Changes(changes::DbChangesArguments) => changes::run,
         Checkpoint(checkpoint::DbCheckpoint) => checkpoint::run,
         Backup(backup::DbBackup) => backup::run,
         Backups(backups::DbBackups) => backups::run,

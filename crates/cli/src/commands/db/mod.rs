@@ -5,6 +5,7 @@ mod arguments;
 mod backup;
 mod backups;
 mod bench;
+mod changes;
 mod checkpoint;
 mod compact;
 mod delete;

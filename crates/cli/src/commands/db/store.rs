@@ -412,7 +412,7 @@ impl KeyspaceOptions {
         Ok(Some((types, keyspace.is_empty()?)))
     }
 
-    fn existing(&self, db: Db) -> Result<OpenKeyspace> {
+    pub(super) fn existing(&self, db: Db) -> Result<OpenKeyspace> {
         keys::check_name(&self.name.keyspace)?;
         let keyspace = existing(&db, &self.name.store.folder, &self.name.keyspace)?;
         let keys = keys::of(&db, &keyspace, self.keys)?;
