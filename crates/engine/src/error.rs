@@ -111,6 +111,11 @@ pub enum Cause {
     /// A write to a keyspace with a unique index would give two rows the same values: the message names the key of the
     /// other row. Nothing has changed.
     NotUnique,
+    /// The changes that a follower of a store asks for are not there any more.
+    ChangesGone {
+        /// The number of the change behind which it can follow again, once it has read all records.
+        oldest: u64,
+    },
     /// An object was replaced, truncated or removed while it was open: bytes of two objects are never mixed.
     ObjectChanged,
     /// A file was closed to limit the number of open files, and another process has removed or replaced it since.
@@ -201,7 +206,7 @@ impl Cause {
             Self::Version { .. } | Self::Changed => ErrorKind::Version,
             Self::Locked { .. } => ErrorKind::Locked,
             Self::LogFull | Self::SnapshotGone | Self::VersionGone | Self::Fenced => ErrorKind::Busy,
-            Self::ObjectChanged | Self::FileReplaced | Self::Conflict => ErrorKind::Busy,
+            Self::ObjectChanged | Self::FileReplaced | Self::Conflict | Self::ChangesGone { .. } => ErrorKind::Busy,
             Self::Memory { .. } | Self::JoinMemory { .. } => ErrorKind::Memory,
             Self::NotATable | Self::NotAnIndex | Self::NotAStore | Self::WrongType { .. } => ErrorKind::Type,
             Self::Input | Self::NotRecords | Self::Unsorted { .. } | Self::Repeated { .. } => ErrorKind::Input,

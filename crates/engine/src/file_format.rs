@@ -17,6 +17,10 @@ pub(crate) const MANIFEST_MAGIC: [u8; 8] = *b"\x89OGVMAN\n";
 pub(crate) const STORE_LOG_MAGIC: [u8; 8] = *b"\x89OGVWAL\n";
 /// Begins a value file.
 pub(crate) const VALUE_FILE_MAGIC: [u8; 8] = *b"\x89OGVVAL\n";
+/// Begins the record of the changes that a store keeps.
+pub(crate) const CHANGES_MAGIC: [u8; 8] = *b"\x89OGVCHG\n";
+/// Begins the file of a subscriber to the changes of a store.
+pub(crate) const SUBSCRIBER_MAGIC: [u8; 8] = *b"\x89OGVSUB\n";
 /// Begins the record of a backup.
 pub(crate) const BACKUP_MAGIC: [u8; 8] = *b"\x89OGVBAK\n";
 /// Begins the footer of a value file; no chunk begins with it.

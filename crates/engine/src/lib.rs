@@ -145,7 +145,8 @@ pub use join::{
     explain as explain_join, join, join_rows,
 };
 pub use lsm::{
-    Batch, Db, DbOptions, DbRange, DbSnapshot, DbStats, DbTransaction, IngestSummary, Isolation, Keyspace, LazyRecord,
+    Batch, Change, ChangeBatch, ChangePosition, Db, DbChanges, DbOptions, DbRange, DbSnapshot, DbStats, DbTransaction,
+    IngestSummary, IngestedTables, Isolation, Keyspace, LazyRecord,
 };
 #[cfg(feature = "index")]
 pub use page::PageOptions;
@@ -194,6 +195,8 @@ mod book {
     struct ReadersRecipe;
     #[doc = include_str!("../../../docs/recipes/unique-email.md")]
     struct UniqueEmail;
+    #[doc = include_str!("../../../docs/recipes/follow-a-store.md")]
+    struct FollowAStore;
     #[doc = include_str!("../../../docs/recipes/join.md")]
     struct JoinRecipe;
     #[doc = include_str!("../../../docs/extend.md")]

@@ -9,6 +9,7 @@ use ogive::{DbOptions, Durability, Profile};
 use pyo3::prelude::*;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// A store. See `ogive.Db`.
 #[pyclass(module = "ogive._internal", frozen)]
@@ -27,7 +28,7 @@ impl Store {
     /// Opens a store.
     #[new]
     #[pyo3(signature = (path, create=true, read_only=false, memory=None, durability=None, profile=None,
-                        version=None))]
+                        version=None, wait=0.0))]
     #[expect(clippy::too_many_arguments, reason = "they are named in Python")]
     fn open(
         py: Python<'_>,
@@ -38,8 +39,11 @@ impl Store {
         durability: Option<&str>,
         profile: Option<&str>,
         version: Option<&str>,
+        wait: f64,
     ) -> PyResult<Self> {
-        let mut options = DbOptions::default().create(create && !read_only);
+        let wait = Duration::try_from_secs_f64(wait)
+            .map_err(|_| errors::new("InvalidArgument", &format!("{wait} is no time to wait; give seconds")))?;
+        let mut options = DbOptions::default().create(create && !read_only).wait_for_lock(wait);
         if let Some(memory) = memory {
             options = options.memory_bytes(memory);
         }
@@ -56,7 +60,9 @@ impl Store {
             options = options.profile(py.detach(|| Profile::by_name_or_file(profile)).or_raise()?);
         }
         let version = version.map(str::parse::<StoreVersion>).transpose().or_raise()?;
-        let opened = py.detach(|| Opened::open(path, options, read_only, version)).or_raise()?;
+        let open = move || Opened::open(path, options, read_only, version);
+        // A signal ends the call; the store that is opened after that is closed again.
+        let opened = if wait.is_zero() { py.detach(open).or_raise()? } else { abandonable(py, open)? };
         Ok(Self { opened: Arc::new(opened) })
     }
 

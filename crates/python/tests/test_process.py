@@ -136,7 +136,8 @@ def test_a_lock_is_of_the_process_that_took_it(folder: str, tmp_path: Path) -> N
         for handle, (open, path) in zip(opened, paths, strict=True):
             with pytest.raises(ogive.ForkedError, match="read_only=True while the parent has it open"):
                 len(handle)
-            with pytest.raises(ogive.Locked, match="by another process; close it there, or open it with read_only=True"):
+            told = r"by (another process|process \d+); close it there, or open it with read_only=True"
+            with pytest.raises(ogive.Locked, match=told):
                 open(path)
             assert len(open(path, read_only=True)) == 0
         os.write(tried_in, b"1")
@@ -196,6 +197,17 @@ def test_another_process_is_told_that_the_store_is_locked(folder: str) -> None:
     with ogive.open(folder):
         found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
     assert found.stdout.startswith("locked") and folder in found.stdout
+    assert f"process {os.getpid()}" in found.stdout
+
+
+def test_processes_that_wait_write_one_after_the_other(folder: str) -> None:
+    code = f"import ogive, sys\nwith ogive.open({folder!r}, key=str, value=int, wait=120) as db:\n    db[sys.argv[1]] = 1"
+    writers = [subprocess.Popen([sys.executable, "-c", code, str(number)]) for number in range(4)]
+    assert [writer.wait(120) for writer in writers] == [0] * 4
+    with ogive.open(folder, wait=120) as db:
+        assert sorted(db) == ["0", "1", "2", "3"]
+    with pytest.raises(ogive.InvalidArgument, match="no time to wait"):
+        ogive.open(folder, wait=-1)
 
 
 def endless() -> Iterator[tuple[int, int]]:

@@ -10,4 +10,4 @@ mod size;
 pub use closest::{closest, did_you_mean};
 pub use count::{counted, grouped, the_first};
 pub use shell::shell_word;
-pub use size::{ByteSize, exact_size, human_bytes, human_us};
+pub use size::{ByteSize, duration, exact_size, human_bytes, human_us};

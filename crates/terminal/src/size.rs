@@ -2,6 +2,7 @@
 
 use crate::grouped;
 use std::str::FromStr;
+use std::time::Duration;
 
 /// A number of bytes as an argument: `4096`, `64k`, `256MiB`, `1.5GB`.
 ///
@@ -58,6 +59,25 @@ fn unit_bytes(unit: &str) -> Option<u64> {
         "b" => Some(1000_u64.pow(power)),
         _ => None,
     }
+}
+
+/// A time as an argument: `500ms`, `10s`, `2m`, `1h`; a number alone is seconds.
+///
+/// # Errors
+/// A message for the user.
+pub fn duration(text: &str) -> Result<Duration, String> {
+    let unit_at = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
+    let (number, unit) = text.split_at(unit_at);
+    let seconds = match unit {
+        "ms" => Some(1e-3),
+        "" | "s" => Some(1.0),
+        "m" | "min" => Some(60.0),
+        "h" => Some(3600.0),
+        _ => None,
+    };
+    let seconds = seconds.zip(number.parse::<f64>().ok()).map(|(unit, number)| unit * number);
+    let time = seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+    time.ok_or_else(|| format!("'{text}' is not a time; use a number with a unit, as in 500ms, 10s or 2m"))
 }
 
 /// A size with three significant digits in powers of 1024; exact below 10 KiB.

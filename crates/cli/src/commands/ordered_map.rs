@@ -232,6 +232,13 @@ pub(crate) struct RangeOptions {
     pub(crate) prefix: Option<OsString>,
 }
 
+impl RangeOptions {
+    /// Whether there is no bound.
+    pub(crate) fn is_whole(&self) -> bool {
+        self.from.is_none() && self.to.is_none() && self.prefix.is_none()
+    }
+}
+
 /// The part of a range that a scan prints.
 #[derive(Clone, Copy, Debug, clap::Args)]
 pub(crate) struct Window {

@@ -1,7 +1,7 @@
 //! Counts and sizes as arguments, and as text for people.
 
 use ogive::SortingWriter;
-pub(crate) use ogive_terminal::{ByteSize, counted, exact_size, grouped, human_bytes, human_us, the_first};
+pub(crate) use ogive_terminal::{ByteSize, counted, duration, exact_size, grouped, human_bytes, human_us, the_first};
 use std::num::{IntErrorKind, ParseIntError};
 use std::str::FromStr;
 

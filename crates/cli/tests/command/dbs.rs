@@ -299,3 +299,15 @@ fn a_killed_import_loses_no_row_that_it_had_told() {
     db(&folder, &["compact", "s"]).exits_with(0);
     folder.run(&["verify", "s"]).exits_with(0);
 }
+
+#[test]
+fn a_range_of_a_keyspace_is_compacted_and_another_keyspace_is_told() {
+    let folder = Folder::new();
+    for key in ["a", "b", "c"] {
+        db(&folder, &["put", "s", key, "1"]).exits_with(0);
+    }
+    db(&folder, &["compact", "s", "--from", "b", "--to", "c", "--json"]).exits_with(0);
+    db(&folder, &["compact", "s", "--from", "c", "--to", "b"]).exits_with(2).complains_of("swap its ends");
+    db(&folder, &["compact", "s", "--keyspace", "fruit"]).exits_with(1).complains_of("\"fruit\" was not found");
+    folder.run(&["count", "s"]).exits_with(0).prints("3\n");
+}

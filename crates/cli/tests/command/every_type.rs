@@ -229,7 +229,7 @@ fn declare(folder: &Folder, store: &str, types: &RecordType) -> Db {
 /// Runs the command. A process that another test begins has this one's locks for a moment.
 fn unlocked(folder: &Folder, arguments: &[&str]) {
     let mut run = folder.run(arguments);
-    while run.stderr.contains("is locked by another process") {
+    while run.stderr.contains("is locked by process") {
         std::thread::sleep(std::time::Duration::from_millis(10));
         run = folder.run(arguments);
     }

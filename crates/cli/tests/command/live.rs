@@ -77,7 +77,7 @@ fn commands_on_a_store_that_another_process_writes_to_find_it_at_one_moment() {
             let found = first_keys(&folder, &again);
             assert!((before..=after).contains(&found), "{found} is not in {before}..={after}");
         }
-        db(&folder, &["put", "s", "a", "b"]).exits_with(1).complains_of("locked by another process");
+        db(&folder, &["put", "s", "a", "b"]).exits_with(1).complains_of("locked by process");
         drop(stop_on_drop);
         writer.join().unwrap();
     });

@@ -34,7 +34,8 @@ fn the_holder_of_a_lock_is_named() {
     let folder = Folder::new();
     let storage = Arc::new(LocalStorage::new(folder.path("")));
     let index = Index::<u64, u64>::create((storage.clone(), "ids"), &IndexOptions::default()).unwrap();
-    folder.run(&["index", "put", "ids", "1", "2"]).exits_with(1).complains_of("locked by another process");
+    let holder = format!("locked by process {}", std::process::id());
+    folder.run(&["index", "put", "ids", "1", "2"]).exits_with(1).complains_of(&holder);
     let error = Index::<u64, u64>::open((storage, "ids"), &ogive::IndexOptions::default()).unwrap_err();
     assert!(error.to_string().contains("locked by this process"), "{error}");
     drop(index);

@@ -4,6 +4,7 @@ mod applied;
 #[cfg(feature = "parquet")]
 mod beside;
 mod book;
+mod changes;
 mod columns;
 mod compared_keys;
 mod dbs;
@@ -54,5 +55,6 @@ mod tables;
 mod tour;
 mod usage;
 mod verbs;
+mod waiting;
 mod waves;
 mod workload;

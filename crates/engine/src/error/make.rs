@@ -82,6 +82,12 @@ impl Error {
         Self::of(Cause::Locked { is_own }, path, holder).or_use(call)
     }
 
+    /// A lock that another process holds, whose number the lock file states.
+    pub(crate) fn locked_by(path: impl Into<PathBuf>, process: u32) -> Self {
+        let holder = format!("is locked by process {process}");
+        Self::of(Cause::Locked { is_own: false }, path, holder).or_use(Call::WaitForOther)
+    }
+
     /// A file whose earlier write or sync failed.
     pub fn poisoned(path: impl Into<PathBuf>) -> Self {
         let detail = "is closed to writes after a failed write or sync; what was committed is there";
@@ -308,6 +314,15 @@ impl Error {
     pub(crate) fn version_gone(path: impl Into<PathBuf>) -> Self {
         let detail = "has no longer the version that this reader opened: its writer has removed it";
         Self::of(Cause::VersionGone, path, detail).or_use(Call::Refresh)
+    }
+
+    /// Changes that a follower asks for, and that are gone.
+    pub(crate) fn changes_gone(path: impl Into<PathBuf>, oldest: u64) -> Self {
+        let detail = format!(
+            "does not have the next changes any more, and those behind number {oldest} at most; read all its records, \
+             and follow it from there"
+        );
+        Self::of(Cause::ChangesGone { oldest }, path, detail)
     }
 
     /// A transaction that was not committed, and what happened to a keyspace that it has read.

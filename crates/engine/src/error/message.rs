@@ -70,6 +70,7 @@ impl fmt::Display for Message<'_> {
             | Cause::Locked { .. }
             | Cause::SnapshotGone
             | Cause::VersionGone
+            | Cause::ChangesGone { .. }
             | Cause::Fenced
             | Cause::FileReplaced
             | Cause::WrongType { .. }

@@ -26,6 +26,7 @@
 //! | `compact` | flushes, the choice of compactions, their runs, collection of dead values |
 //! | `indexes` | secondary indexes that the store keeps: their upkeep by writes, how they are made |
 //! | `open` | recovery, replay of logs, store folders, operations on a store as a whole |
+//! | `changes` | what followers read, and what is kept for them |
 //! | `images` | images of stores that another process has open; checkpoints |
 //! | `handles` | the public interface: stores, keyspaces, batches, transactions, ranges, snapshots, statistics |
 //! | `extend` | the hidden seam by which `ogive-research` adds learning policies |
@@ -33,6 +34,7 @@
 //! A room imports only rooms above it in this table. Methods of the core are in the files of the room that they belong
 //! to, and any room may call them.
 
+mod changes;
 pub(crate) mod compact;
 pub(crate) mod core;
 #[doc(hidden)]
@@ -46,7 +48,9 @@ pub(crate) mod read;
 pub(crate) mod state;
 pub(crate) mod write;
 
+pub use changes::follow::{Change, ChangeBatch, IngestedTables};
 pub use handles::batch::Batch;
+pub use handles::changes::DbChanges;
 pub use handles::db::Db;
 pub use handles::keyspace::{Keyspace, Swap};
 pub use handles::keyspace_index::{KeyspaceIndex, KeyspaceIndexRange};
@@ -58,6 +62,7 @@ pub use handles::transaction::{DbTransaction, Isolation};
 pub use handles::transaction_range::DbTransactionRange;
 pub use images::closed_image::checkpoint_store;
 pub use objects::StoreVersion;
+pub use state::changes::position::ChangePosition;
 pub use state::counters::Activity;
 pub use state::option_groups::{DbLevelOptions, DbObjectOptions, DbValueOptions, DbWriteOptions};
 pub use state::options::DbOptions;

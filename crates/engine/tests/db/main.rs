@@ -34,3 +34,4 @@ mod stats;
 mod support;
 mod types;
 mod verify;
+mod waiting;

@@ -145,3 +145,31 @@ fn flushes_wait_for_compactions() {
         assert!(found <= LEVEL0_TABLES_MAX, "{found} tables in level 0 after {number} flushes");
     }
 }
+
+#[test]
+fn a_range_is_compacted_and_the_rest_is_left_as_it_is() {
+    let db = Db::open(Arc::new(MemoryStorage::new()) as Arc<dyn Storage>, &DbOptions::default().threads(0)).unwrap();
+    let write_twice = |key: &str| {
+        for value in ["old", "new"] {
+            db.insert(key, value).unwrap();
+            db.flush().unwrap();
+        }
+    };
+    let read_bytes = || db.activity().compaction_read_bytes;
+    write_twice("b");
+    db.compact_range("b"..).unwrap();
+    let once = read_bytes();
+    assert!(once > 0);
+    write_twice("a");
+    db.compact_range("b"..).unwrap();
+    db.compact_range("c"..).unwrap();
+    assert_eq!((read_bytes(), tables(&db)), (once, 3));
+    db.insert("aa", "in memory").unwrap();
+    db.compact_range(.."b").unwrap();
+    assert!(read_bytes() > once);
+    let read = db.iter().map(|record| record.unwrap().0.to_vec()).collect::<Vec<_>>();
+    assert_eq!(
+        (read, db.get("a").unwrap().as_deref()),
+        (vec![b"a".to_vec(), b"aa".to_vec(), b"b".to_vec()], Some(&b"new"[..]))
+    );
+}

@@ -73,6 +73,7 @@ class Store:
         durability: str | None = None,
         profile: str | None = None,
         version: str | None = None,
+        wait: float = 0.0,
     ) -> Self: ...
     @staticmethod
     def exists(path: str) -> bool: ...

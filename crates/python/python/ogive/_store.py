@@ -650,6 +650,7 @@ def open(
     memory: int | str | None = None,
     durability: Literal["synced", "grouped", "buffered"] = "synced",
     profile: PathLike | None = None,
+    wait: float = 0.0,
 ) -> MutableDb[_K, _V]: ...
 @overload
 def open(
@@ -662,6 +663,7 @@ def open(
     memory: int | str | None = None,
     durability: Literal["synced", "grouped", "buffered"] = "synced",
     profile: PathLike | None = None,
+    wait: float = 0.0,
 ) -> MutableDb[Any, Any]: ...
 @overload
 def open(
@@ -674,6 +676,7 @@ def open(
     memory: int | str | None = None,
     durability: Literal["synced", "grouped", "buffered"] = "synced",
     profile: PathLike | None = None,
+    wait: float = 0.0,
 ) -> Db[Any, Any]: ...
 def open(
     path: PathLike,
@@ -685,6 +688,7 @@ def open(
     memory: int | str | None = None,
     durability: Literal["synced", "grouped", "buffered"] = "synced",
     profile: PathLike | None = None,
+    wait: float = 0.0,
 ) -> Db[Any, Any]:
     """Opens a store; creates it if there is none and ``create`` is set.
 
@@ -693,7 +697,8 @@ def open(
     with, caches included, in bytes or as ``"256MiB"``. ``durability`` says when a write survives a power loss:
     ``"synced"``, when the call returns; ``"grouped"``, with its group of some hundred kilobytes at the latest;
     ``"buffered"``, when the store flushes or closes. ``profile`` names the storage, as ``"ssd"`` or ``"nfs"``, or is a
-    file of :func:`ogive.profile`.
+    file of :func:`ogive.profile`. ``wait`` is how many seconds to wait for another process that has the store open for
+    writing, before :class:`ogive.Locked` names that process.
 
     A store that is open in this process already is returned as it is, if the options are the same, and if its folder is
     still where it was: after it was removed or renamed, the path is opened anew, and what the old store writes raises
@@ -716,7 +721,7 @@ def open(
         known = _open_stores.get((identity(text), read_only))
         if known is not None and known._store.is_in_place():
             return _same(known, options, key, value)
-        store = _internal.Store(text, create=create, read_only=read_only, **options)
+        store = _internal.Store(text, create=create, read_only=read_only, wait=wait, **options)
         kind: type[Db[Any, Any]] = Db if read_only else MutableDb
         db = kind(store, key, value, options)
         _open_stores[identity(text), read_only] = db

@@ -2,7 +2,7 @@
 
 use super::store::StoreFolder;
 use super::{
-    alter, apply, backup, backups, bench, checkpoint, compact, delete, drop_keyspace, import, indexes, ingest,
+    alter, apply, backup, backups, bench, changes, checkpoint, compact, delete, drop_keyspace, import, indexes, ingest,
     keyspaces, put, restore, upgrade,
 };
 use crate::commands::subcommands;
@@ -40,12 +40,11 @@ subcommands! {
         #[command(subcommand, after_help = indexes::EXAMPLES)]
         Index(indexes::IndexesCommand) => indexes::IndexesCommand::run,
         DropKeyspace(drop_keyspace::DbDropKeyspace) => drop_keyspace::run,
-        /// Compact a store completely
-        #[command(after_help = compact::EXAMPLES)]
-        Compact(StoreFolder) => compact::run,
+        Compact(compact::DbCompact) => compact::run,
         /// Raise the format of a store to the newest
         #[command(after_help = upgrade::EXAMPLES)]
         Upgrade(StoreFolder) => upgrade::run,
+        Changes(changes::DbChangesArguments) => changes::run,
         Checkpoint(checkpoint::DbCheckpoint) => checkpoint::run,
         Backup(backup::DbBackup) => backup::run,
         Backups(backups::DbBackups) => backups::run,

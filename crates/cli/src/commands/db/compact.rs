@@ -1,6 +1,7 @@
 //! `ogive db compact`: compacts a store completely.
 
-use super::store::StoreFolder;
+use super::store::{KeyspaceOptions, StoreFolder};
+use crate::commands::ordered_map::{OrderedMap, RangeOptions};
 use crate::failure::Result;
 use crate::interrupt::Interrupt;
 use crate::outcome::Outcome;
@@ -21,20 +22,49 @@ use std::time::Duration;
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 
 /// Help after the arguments.
-pub(super) const EXAMPLES: &str = "\
+const EXAMPLES: &str = "\
 Examples:
   ogive db compact fruit
+  ogive db compact fruit --keyspace colours --from a --to c
 
 Merges all tables and drops removed entries and old versions, which makes lookups fastest and the store smallest. Stores
 also compact themselves in the background, step by step. The bytes are those of tables and values, and of logs whose
-entries are not in tables yet.";
+entries are not in tables yet. With a keyspace or a range, only tables that have its keys are merged, and those that
+overlap them.";
+
+/// Compact a store completely, or a range of keys
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct DbCompact {
+    #[command(flatten)]
+    store: StoreFolder,
+
+    /// Compact this keyspace alone [default: all; with a range, the keyspace 'default']
+    #[arg(long, value_name = "NAME", help_heading = "Store")]
+    keyspace: Option<String>,
+
+    #[command(flatten)]
+    range: RangeOptions,
+}
 
 /// Runs the command.
-pub(crate) fn run(store: &StoreFolder, output: &mut Output) -> Result<Outcome> {
+pub(crate) fn run(arguments: &DbCompact, output: &mut Output) -> Result<Outcome> {
+    let DbCompact { store, keyspace, range } = arguments;
     let interrupt = Interrupt::watch();
     let read_bytes = Arc::new(AtomicU64::new(0));
     let db = store.write_counted(&interrupt, &read_bytes)?;
-    let (before, after) = compact(db, store.path(), &read_bytes, &interrupt)?;
+    let part = match keyspace.is_some() || !range.is_whole() {
+        true => Some(KeyspaceOptions::at(store.clone(), keyspace.clone(), None).existing(db.clone())?),
+        false => None,
+    };
+    let bounds = part.as_ref().map_or(Ok(None), |part| part.parse_range(range))?;
+    let work = |db: &Db| match (part, bounds) {
+        (None, _) => db.compact(),
+        (Some(part), Some(bounds)) => part.keyspace.compact_range(bounds),
+        // A range without keys.
+        (Some(_), None) => Ok(()),
+    };
+    let (before, after) = compact(db, store.path(), &read_bytes, &interrupt, work)?;
     if output.is_json() {
         output.json(&json!({ "bytes_before": before, "bytes_after": after }))?;
     } else {
@@ -43,12 +73,18 @@ pub(crate) fn run(store: &StoreFolder, output: &mut Output) -> Result<Outcome> {
     Ok(Outcome::Done)
 }
 
-/// Merges all tables of the store in a folder, of whose data `read_bytes` have been read so far; gives the bytes of the
+/// Merges tables of the store in a folder, of whose data `read_bytes` have been read so far; gives the bytes of the
 /// store before and after.
-pub(super) fn compact(db: Db, folder: &Path, read_bytes: &AtomicU64, interrupt: &Interrupt) -> Result<(u64, u64)> {
+pub(super) fn compact(
+    db: Db,
+    folder: &Path,
+    read_bytes: &AtomicU64,
+    interrupt: &Interrupt,
+    work: impl FnOnce(&Db) -> ogive::Result<()>,
+) -> Result<(u64, u64)> {
     let stats = db.stats();
     let before = data_bytes(&stats) + log_bytes(&stats, folder);
-    if let Err(error) = with_progress(read_bytes, before, || db.compact()) {
+    if let Err(error) = with_progress(read_bytes, before, || work(&db)) {
         let Some(failure) = interrupt.interrupted(&error) else { return Err(error.into()) };
         // All entries are durable, even if closing fails.
         let _ = db.close();

@@ -27,6 +27,9 @@ const OTHER_KEYSPACE: &str = "use another keyspace for other keys, with --keyspa
 pub(super) struct Keys(KeyType);
 
 impl Keys {
+    /// Keys of which no type is known.
+    pub(super) const BYTES: Self = Self(KeyType::Bytes);
+
     /// The bytes of a key given as an argument.
     pub(super) fn parse(self, argument: &OsStr) -> Result<Vec<u8>> {
         key::from_argument(self.0, argument)

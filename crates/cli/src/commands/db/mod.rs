@@ -6,6 +6,7 @@ mod arguments;
 mod backup;
 mod backups;
 mod bench;
+mod changes;
 mod checkpoint;
 mod compact;
 mod delete;

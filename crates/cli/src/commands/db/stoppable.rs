@@ -169,7 +169,8 @@ mod tests {
         // There is something to flush, whatever the threads of the store have done so far.
         db.insert(7_u32.to_be_bytes(), b"newer").unwrap();
         interrupt.ask();
-        let failure = super::super::compact::compact(db, folder.path(), &AtomicU64::new(0), &interrupt).unwrap_err();
+        let failure =
+            super::super::compact::compact(db, folder.path(), &AtomicU64::new(0), &interrupt, Db::compact).unwrap_err();
         assert!(failure.to_string().contains("interrupted; the compactions finished so far are kept"), "{failure}");
         assert_eq!(entries(folder.path()), 2000);
     }

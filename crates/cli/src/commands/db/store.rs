@@ -14,7 +14,7 @@ use crate::reading::bounds::Bounds;
 use crate::urls::{is_url, path_argument};
 use crate::values::key;
 use crate::values::records::RecordFields;
-use crate::values::size::{ByteSize, whole_number};
+use crate::values::size::{ByteSize, duration, whole_number};
 use clap::builder::{OsStringValueParser, TypedValueParser};
 use ogive::Durability;
 use ogive::block::Slice;
@@ -33,6 +33,7 @@ use std::ops::Bound;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
+use std::time::Duration;
 
 /// The keyspace that every store has.
 pub(super) const DEFAULT_KEYSPACE: &str = "default";
@@ -54,6 +55,10 @@ pub(crate) struct StoreFolder {
     /// Maximum number of open files [default: half of the limit of the process]
     #[arg(long, value_name = "N", value_parser = whole_number::<usize>, help_heading = "Store")]
     open_files: Option<usize>,
+
+    /// How long to wait for another process that has the store open for writing, as in 10s
+    #[arg(long, value_name = "TIME", default_value = "0s", value_parser = duration, help_heading = "Store")]
+    wait: Duration,
 }
 
 /// A store, or one keyspace of it.
@@ -146,11 +151,12 @@ impl StoreFolder {
             .writes(|writes| writes.memtable_bytes(memtable_bytes))
             .open_files(self.open_files)
             .create(false)
+            .wait_for_lock(self.wait)
     }
 
     /// The store at a path.
     pub(crate) fn at(folder: PathBuf, memory: ByteSize, open_files: Option<usize>) -> Self {
-        Self { folder, memory, open_files }
+        Self { folder, memory, open_files, wait: Duration::ZERO }
     }
 
     /// Opens the store read-only.

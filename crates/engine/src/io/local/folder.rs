@@ -19,7 +19,7 @@ use crate::io::storage::traits::{
     check_range, check_write, copy_file,
 };
 use std::fs::{self, File, OpenOptions, TryLockError};
-use std::io;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
@@ -341,7 +341,11 @@ impl Storage for LocalStorage {
                 self.locks.lock().unwrap_or_else(PoisonError::into_inner).push(Arc::downgrade(&held));
                 Ok(Box::new(LocalLock { held, file, _ticket: ticket }))
             }
-            Err(TryLockError::WouldBlock) => Err(Error::locked(path, HeldLock::is_held_here(&place, key))),
+            Err(TryLockError::WouldBlock) if HeldLock::is_held_here(&place, key) => Err(Error::locked(path, true)),
+            Err(TryLockError::WouldBlock) => Err(match stated_holder(&file) {
+                Some(process) => Error::locked_by(path, process),
+                None => Error::locked(path, false),
+            }),
             Err(TryLockError::Error(source)) => Err(failed(source)),
         }
     }
@@ -429,6 +433,16 @@ impl HeldLock {
     }
 }
 
+/// The longest number of a process in a lock file, in bytes.
+const HOLDER_BYTES_MAX: usize = 10;
+
+/// The process that the file of a store's lock names as its holder; `None` if it names none, or cannot be read now.
+fn stated_holder(file: &File) -> Option<u32> {
+    let mut text = String::new();
+    file.take(HOLDER_BYTES_MAX as u64).read_to_string(&mut text).ok()?;
+    text.parse().ok()
+}
+
 /// A lock held while the file is open.
 #[derive(Debug)]
 struct LocalLock {
@@ -453,6 +467,9 @@ impl FileLock for LocalLock {
 
     fn guard_folder(&self) {
         self.held.guards_folder.store(true, Ordering::Release);
+        let holder = std::process::id().to_string();
+        // It serves a message alone: without room for it the lock is as good.
+        _ = self.file.set_len(0).and_then(|()| write_exactly(&self.file, holder.as_bytes(), 0));
     }
 }
 

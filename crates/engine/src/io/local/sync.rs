@@ -1,6 +1,7 @@
 //! Locks of the standard library that ignore poisoning. In tests, a schedule decides at each lock which thread runs, so
 //! that interleavings can be tried one by one.
 
+use crate::io::profile::clock::random_u64;
 #[cfg(test)]
 use crate::io::reads::test_schedule;
 use arc_swap::{ArcSwap, Guard};
@@ -117,6 +118,14 @@ pub(crate) fn yield_briefly() -> bool {
     }
     std::thread::yield_now();
     true
+}
+
+/// Lets the thread sleep for a random time up to this number of microseconds; for a moment if a schedule decides which
+/// thread runs. At random times those who wait for the same do not keep meeting.
+pub(crate) fn pause_randomly(most_us: f64) {
+    let share = (random_u64() >> 32) as f64 / f64::from(u32::MAX);
+    let waiting = Mutex::new(());
+    drop(Condvar::default().wait_for(&waiting, waiting.lock(), most_us * share));
 }
 
 /// A value that is read without a lock and replaced as a whole; readers keep the version that they read.

@@ -596,7 +596,7 @@ pub trait FileLock: Debug + Send + Sync {
     }
 
     /// From now on, while the lock is held, its storage creates, renames and removes no file if the lock is not in
-    /// place: [`Cause::Gone`]. The folder may be another one by now.
+    /// place: [`Cause::Gone`]. The folder may be another one by now. The lock file of a folder then names this process.
     fn guard_folder(&self) {}
 }
 

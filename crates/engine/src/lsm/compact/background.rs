@@ -24,7 +24,9 @@ use crate::lsm::state::tables::learner::LearningTask;
 use crate::lsm::state::tables::level::{LevelCursor, LevelTables};
 use crate::lsm::state::tables::table_file::{KeyspaceStatement, TableFile, TableOrigin};
 use crate::lsm::state::tables::value_files::ValueHandle;
-use crate::lsm::state::version::{FileKind, KeyspaceLevels, ManifestEdit, TableFileMeta, file_name, parse_file_name};
+use crate::lsm::state::version::{
+    FileKind, KeyBounds, KeyspaceLevels, ManifestEdit, TableFileMeta, file_name, parse_file_name,
+};
 use std::collections::BTreeMap;
 use std::ops::Bound;
 use std::sync::Arc;
@@ -413,6 +415,7 @@ impl Core {
 
     /// Puts the tables of a memtable set in its place.
     fn install_flush(&self, memtable_set: &MemtableSet, new_files: NewFiles) -> Result<()> {
+        self.keep_logs(memtable_set)?;
         let mut shared = self.contents.lock();
         let values = memtable_set.values.iter().map(|handle| (handle.number, handle.file.len_bytes()));
         let edit = ManifestEdit {
@@ -667,12 +670,18 @@ impl Core {
     pub(in crate::lsm) fn compact(&self) -> Result<()> {
         self.flush()?;
         let ids: Vec<KeyspaceId> = self.contents.lock().trees.keys().copied().collect();
-        ids.into_iter().try_for_each(|id| self.compact_keyspace(id))?;
+        let all = (Bound::Unbounded, Bound::Unbounded);
+        ids.into_iter().try_for_each(|id| self.compact_range(id, all))
+    }
+
+    /// Merges the tables of a keyspace that have keys of a range, once its entries are in tables.
+    pub(in crate::lsm) fn compact_range(&self, id: KeyspaceId, range: KeyBounds<'_>) -> Result<()> {
+        self.merge_range(id, range)?;
         // Collects the value files whose values this has freed.
         self.work_inline()
     }
 
-    fn compact_keyspace(&self, id: KeyspaceId) -> Result<()> {
+    fn merge_range(&self, id: KeyspaceId, range: KeyBounds<'_>) -> Result<()> {
         let mut shared = self.contents.lock();
         loop {
             if let Some(error) = self.refusal(&shared) {
@@ -680,9 +689,8 @@ impl Core {
             }
             let limits = self.limits(&shared);
             let picker = Picker { state: &shared.state, limits: &limits, running: &shared.running };
-            let all = (Bound::Unbounded, Bound::Unbounded);
-            let step = match picker.pick_range(id, all) {
-                RangeStep::Done => picker.pick_run(id, all),
+            let step = match picker.pick_range(id, range) {
+                RangeStep::Done => picker.pick_run(id, range),
                 step => step,
             };
             match step {

@@ -180,6 +180,7 @@ impl<'a> Picker<'a> {
             .state
             .value_files
             .iter()
+            .filter(|(_, file)| file.tables > 0)
             .map(|(&number, file)| (number, file.bytes, file.dead_bytes()))
             .filter(|&(_, _, dead)| dead >= DEAD_BYTES_MIN)
             .collect();
@@ -200,9 +201,9 @@ impl<'a> Picker<'a> {
         chosen
     }
 
-    /// Bytes of all value files, and of the dead values in them.
+    /// Bytes of all value files, and of the dead values in them. Those that no table points into are kept for others.
     fn value_bytes(&self) -> (u64, u64) {
-        let files = self.state.value_files.values();
+        let files = self.state.value_files.values().filter(|file| file.tables > 0);
         files.fold((0, 0), |(bytes, dead), file| (bytes + file.bytes, dead + file.dead_bytes()))
     }
 

@@ -184,6 +184,9 @@ impl Core {
 
     fn try_apply(&self, shared: &mut SharedState, change: &mut StateChange) -> Result<()> {
         let path = || self.path();
+        if shared.manifest.is_some() {
+            self.keep_removed(shared, &change.edit)?;
+        }
         let Some(manifest) = &mut shared.manifest else {
             if self.is_closed() {
                 return Err(self.closed());
@@ -198,9 +201,11 @@ impl Core {
         // Memtable sets are flushed after newer ones were begun.
         edit.last_sequence = edit.last_sequence.map(|sequence| sequence.max(shared.state.last_sequence));
         let undo = shared.state.change_undoably(edit).map_err(|error| error.into_error(path(), 0))?;
-        let unused = shared.state.unreferenced_value_files();
-        edit.value_files_removed =
-            unused.into_iter().filter(|number| !shared.unflushed_values.contains(number)).collect();
+        let unused = shared.state.unreferenced_value_files().into_iter();
+        let unused = unused.filter(|number| !shared.unflushed_values.contains(number));
+        let kept = self.contents.kept.lock();
+        edit.value_files_removed = unused.filter(|number| !kept.has_values(*number)).collect();
+        drop(kept);
         edit.value_files_removed.iter().for_each(|&number| _ = shared.state.forget_value_file(number));
         // The header of a manifest states the format, so that a program that does not know the edit does not open it.
         let raises_format = shared.state.format > manifest.format();

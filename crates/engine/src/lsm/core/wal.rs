@@ -227,6 +227,32 @@ fn replay_from(
     Ok(groups.taken)
 }
 
+/// Passes the groups of an open log behind the position `from` to `visit`, until it returns `false`, no further one is
+/// complete, or `until` is reached; returns the end of the last one. `None` if the file is another log.
+///
+/// # Errors
+/// [`Cause::Damaged`] if a later group proves that the place was durable; errors of the storage and of `visit`.
+pub(crate) fn groups_behind(
+    file: &dyn ReadableFile,
+    (binding, number): (StoreBinding, u64),
+    from: u64,
+    until: Option<u64>,
+    visit: &mut dyn FnMut(&[u8]) -> Result<bool>,
+) -> Result<Option<u64>> {
+    if from == 0 && HEADER.read_bound(file, binding, number)?.is_none() {
+        return Ok(None);
+    }
+    let start = from.max(HEADER_BYTES as u64);
+    if until.is_some_and(|until| start >= until) {
+        return Ok(Some(start));
+    }
+    let records = RecordSource { file, identity: binding.identity(number), start };
+    let mut groups = GroupReader::new(file, start);
+    let end = until.unwrap_or(u64::MAX);
+    replay_records(records, true, &mut |entry| groups.take(entry, end, 0, &mut |group, _| visit(group)))?;
+    Ok(Some(groups.taken))
+}
+
 /// The error for a log that was lost as a whole.
 fn lost(storage: &dyn Storage, number: u64, what: &str) -> Error {
     let detail = format!("{what}, and with it all writes since it was begun");

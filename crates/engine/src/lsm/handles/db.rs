@@ -13,6 +13,7 @@ use crate::lsm::open::few_keys::{ManifestSummary, NamedKeys};
 use crate::lsm::open::folder::NewFolder;
 use crate::lsm::open::recover;
 use crate::lsm::state::counters::Activity;
+use crate::lsm::state::keyspace_tree::INDEX_NOTES;
 use crate::lsm::state::options::DbOptions;
 use crate::lsm::state::tables::learner::LearningStats;
 use crate::lsm::state::version::INDEX_PREFIX;
@@ -47,9 +48,6 @@ use std::sync::Arc;
 pub struct Db {
     default: Keyspace,
 }
-
-/// See [`Db::index_notes`].
-const INDEX_NOTES: &str = "ogive.indexes";
 
 /// Refuses the name of the keyspace with notes about secondary indexes: other records there would be taken for notes;
 /// and those of the entries of indexes, which the store keeps.

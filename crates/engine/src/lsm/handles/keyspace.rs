@@ -259,6 +259,18 @@ impl Keyspace {
         self.write(operations)
     }
 
+    /// As [`Db::compact`](crate::Db::compact), for the tables of this keyspace that have keys of a range, and those
+    /// that overlap them: the rest of the store is left as it is. Entries in memory are flushed before.
+    ///
+    /// # Errors
+    /// As [`Db::compact`](crate::Db::compact).
+    pub fn compact_range<K: AsRef<[u8]>>(&self, range: impl RangeBounds<K>) -> Result<()> {
+        let bound = |bound: Bound<&K>| bound.map(|key| key.as_ref().to_vec());
+        let (start, end) = (bound(range.start_bound()), bound(range.end_bound()));
+        self.core().flush()?;
+        self.core().compact_range(self.id(), (start.as_ref().map(Vec::as_slice), end.as_ref().map(Vec::as_slice)))
+    }
+
     fn write(&self, mut operations: Operations) -> Result<()> {
         operations.take_error()?;
         self.core().commit(operations, None)

@@ -2,6 +2,7 @@
 //! statistics.
 
 pub(super) mod batch;
+pub(super) mod changes;
 mod checkpoint;
 pub(super) mod db;
 mod ingest;

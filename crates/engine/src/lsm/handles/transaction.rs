@@ -9,8 +9,8 @@ use crate::block::Slice;
 use crate::block::cache::Reservation;
 use crate::durability::Durability;
 use crate::error::{Cause, Error, Result};
-use crate::io::local::sync::{Condvar, Mutex};
-use crate::io::{Timer, random_u64};
+use crate::io::Timer;
+use crate::io::local::sync::{Mutex, pause_randomly};
 use crate::lsm::state::keyspace_tree::KeyspaceTree;
 use crate::lsm::state::operations::{ReadCondition, half_open};
 use crate::lsm::state::transactions::newer::{ConflictCheck, ConflictChecks};
@@ -394,9 +394,7 @@ impl Db {
 /// Waits before a transaction is run again, after this number of runs.
 fn pause(runs: u32) {
     let most_us = WAIT_US * f64::from(1 << runs.min(WAIT_DOUBLINGS_MAX));
-    let share = (random_u64() >> 32) as f64 / f64::from(u32::MAX);
-    let waiting = Mutex::new(());
-    drop(Condvar::default().wait_for(&waiting, waiting.lock(), most_us * share));
+    pause_randomly(most_us);
 }
 
 impl Keyspace {

@@ -60,6 +60,7 @@ impl Core {
                 owner.name, found.record.definition
             )));
         }
+        self.sync_writes(&mut writer)?;
         let mut shared = self.contents.lock();
         if let Some(error) = self.refusal(&shared) {
             return Err(error);
@@ -121,6 +122,8 @@ impl Core {
         let mut writer = self.writer_alone();
         self.check_place()?;
         let Some((tree, index)) = self.index_named(name) else { return Ok(false) };
+        // The edit is durable at once, so all earlier writes must be durable, too.
+        self.sync_writes(&mut writer)?;
         let mut shared = self.contents.lock();
         if let Some(error) = self.refusal(&shared) {
             return Err(error);

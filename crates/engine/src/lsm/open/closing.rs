@@ -63,6 +63,7 @@ impl Core {
         drop(shared);
         writer.sync()?;
         writer.finish_values()?;
+        self.keep_logs_of_no_entries(&writer)?;
         let mut shared = self.contents.lock();
         let recyclable = std::mem::take(&mut shared.recyclable);
         let mut logs = logs_of(&shared, &writer);
@@ -91,6 +92,19 @@ impl Core {
         writer.log = None;
         remove(after);
         Ok(())
+    }
+}
+
+impl Core {
+    /// Keeps the logs of memtables without entries, which are forgotten now, for subscribers: they may have changes of
+    /// keyspaces that were dropped.
+    fn keep_logs_of_no_entries(&self, writer: &WriterState) -> Result<()> {
+        let sealed: Vec<_> = self.contents.lock().sealed.iter().cloned().collect();
+        let sets = || sealed.iter().map(|set| &**set).chain([&writer.active]);
+        match sets().all(MemtableSet::is_empty) {
+            true => sets().try_for_each(|set| self.keep_logs(set)),
+            false => Ok(()),
+        }
     }
 }
 

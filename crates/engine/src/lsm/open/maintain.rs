@@ -6,6 +6,7 @@ use crate::io::local::sync::MutexGuard;
 use crate::lsm::core::shared::{SharedState, StateChange};
 use crate::lsm::core::store::Core;
 use crate::lsm::core::writer::WriterState;
+use crate::lsm::state::entry::SEQUENCE_MAX;
 use crate::lsm::state::keyspace_tree::KeyspaceTree;
 use crate::lsm::state::memtable_set::{BackingLog, MemtableSet};
 use crate::lsm::state::version::{FileKind, ManifestEdit, StatedTypes, largest_number};
@@ -54,6 +55,11 @@ impl Core {
     pub(in crate::lsm) fn drop_keyspace(&self, name: &str) -> Result<bool> {
         let mut writer = self.writer_alone();
         self.check_place()?;
+        if self.contents.lock().tree_named(name).is_none() {
+            return Ok(false);
+        }
+        // The edit is durable at once, so all earlier writes must be durable, too.
+        self.sync_writes(&mut writer)?;
         let mut shared = self.contents.lock();
         let Some(tree) = shared.tree_named(name).cloned() else { return Ok(false) };
         if tree.id == crate::lsm::core::shared::DEFAULT_KEYSPACE {
@@ -76,6 +82,9 @@ impl Core {
         shared: &mut MutexGuard<'_, SharedState>,
         trees: &[Arc<KeyspaceTree>],
     ) -> Result<()> {
+        let Some(sequence) = Some(writer.next_sequence).filter(|&sequence| sequence <= SEQUENCE_MAX) else {
+            return Err(Error::input(format!("{} has no further sequence numbers", self.path().display())));
+        };
         let levels = trees.iter().filter_map(|tree| shared.state.levels(tree.id));
         let numbers: Vec<u64> = levels.flat_map(|levels| levels.iter().map(|(_, table)| table.number)).collect();
         for tree in trees {
@@ -83,13 +92,15 @@ impl Core {
             // Readers must learn of the drop before they could find the keyspace empty.
             tree.mark_dropped(true);
         }
-        let keyspaces_dropped = trees.iter().map(|tree| tree.id).collect();
-        let edit = ManifestEdit { keyspaces_dropped, ..ManifestEdit::default() };
+        let (keyspaces_dropped, last_sequence) = (trees.iter().map(|tree| tree.id).collect(), Some(sequence));
+        let edit = ManifestEdit { keyspaces_dropped, last_sequence, ..ManifestEdit::default() };
         let outcome = self.apply(shared, StateChange { edit, ..StateChange::default() });
         if outcome.is_err() {
             trees.iter().for_each(|tree| tree.mark_dropped(false));
             return outcome;
         }
+        (writer.next_sequence, writer.active.last_sequence) = (sequence + 1, sequence);
+        self.contents.show(sequence);
         for tree in trees {
             shared.trees.remove(&tree.id);
             shared.active.remove(&tree.id);
@@ -111,7 +122,11 @@ impl Core {
 
     /// Syncs all writes.
     pub(in crate::lsm) fn persist(&self) -> Result<()> {
-        let mut writer = self.writer_alone();
+        self.sync_writes(&mut self.writer_alone())
+    }
+
+    /// As [`Self::persist`], for the holder of the lock of writers.
+    pub(in crate::lsm) fn sync_writes(&self, writer: &mut WriterState) -> Result<()> {
         self.check_writable()?;
         let outcome = writer.sync();
         if let Err(error) = &outcome {
@@ -211,6 +226,7 @@ impl Core {
         let log = self.files.create_log(number, None, None)?;
         let memtables = shared.fresh_memtables();
         let last_sequence = writer.next_sequence - 1;
+        self.keep_gap(writer.active.last_sequence + 1, last_sequence)?;
         let mut next = MemtableSet::of(memtables.clone());
         (next.logs, next.last_sequence) = (vec![BackingLog { number, bytes: 0 }], last_sequence);
         next.reservation = self.reserve_for_memtables(0);

@@ -8,7 +8,8 @@ use super::unreferenced::{UnreferencedFiles, leftovers};
 use crate::block::BlockCache;
 use crate::block::header::new_nonce;
 use crate::error::{Advice, Call, Cause, Error, Result};
-use crate::io::{Profile, Storage, Timer, random_u64};
+use crate::io::local::sync::pause_randomly;
+use crate::io::{FileLock, Profile, Storage, Timer, random_u64};
 use crate::lsm::core::contents::Contents;
 use crate::lsm::core::files::CoreFiles;
 use crate::lsm::core::replayed_logs::ReplayedLogs;
@@ -39,6 +40,10 @@ use std::sync::Arc;
 
 /// Attempts of a read-only opening to find the store unchanged by its writer, at least.
 const READ_ONLY_TRIES_MIN: u32 = 8;
+
+/// Time between two attempts to take a lock, at most, in microseconds: short beside the opening of a store, long beside
+/// the attempt.
+const LOCK_PAUSE_US: f64 = 10e3;
 
 /// Opens a version of a store on an object store, or the newest one. A reader reads what one listing shows; what its
 /// writer removes meanwhile makes it try again.
@@ -150,6 +155,11 @@ pub(in crate::lsm) fn open(
 ) -> Result<Core> {
     if storage.is_object_store() {
         let purpose = if read_only { FolderPurpose::Read(None) } else { FolderPurpose::Write };
+        if !read_only && !options.wait_for_lock.is_zero() {
+            let hint = "a store on an object store has none: who opens it for writing takes it over; open it without a \
+                        time to wait";
+            return Err(Error::unsupported(folder(&*storage), "wait for the lock of", hint));
+        }
         return open_objects(&storage, options, purpose, choose);
     }
     if !read_only {
@@ -188,7 +198,7 @@ fn open_once(
     if read_only || !options.create {
         refuse_other_folder(&*storage, objects.as_deref())?;
     }
-    let lock = if read_only || objects.is_some() { None } else { Some(storage.lock(LOCK_NAME)?) };
+    let lock = if read_only || objects.is_some() { None } else { Some(wait_for_lock(&*storage, options)?) };
     if !read_only {
         remove_leftovers(&*storage)?;
     }
@@ -245,6 +255,21 @@ fn open_once(
         core.report_opening(timer, &opening);
     }
     Ok(core)
+}
+
+/// Takes the lock of a store, and waits for it as long as the options say.
+fn wait_for_lock(storage: &dyn Storage, options: &DbOptions) -> Result<Box<dyn FileLock>> {
+    let timer = Timer::start();
+    loop {
+        match storage.lock(LOCK_NAME) {
+            Err(Error { cause: Cause::Locked { .. }, .. })
+                if timer.elapsed_s() < options.wait_for_lock.as_secs_f64() =>
+            {
+                pause_randomly(LOCK_PAUSE_US);
+            }
+            outcome => return outcome,
+        }
+    }
 }
 
 /// What a reader knows of a manifest, and of its parts.
@@ -413,6 +438,7 @@ impl Core {
             self.publish_all(&mut shared);
             return Ok(());
         }
+        self.load_kept_changes()?;
         let found = self.finish_value_files(&mut shared, found, ends)?;
         if was_closed {
             // The manifest that records this is replaced before the header of the next log does.

@@ -49,6 +49,9 @@ pub(crate) struct Entry<'a> {
 /// The code of a range removal in groups; other operations have the codes of [`ValueKind`].
 const REMOVE_RANGE_CODE: u8 = 3;
 
+/// Added to the code of the first operation of each batch behind the first one of a group.
+const NEXT_BATCH_FLAG: u8 = 0x80;
+
 /// The effect of an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Action {
@@ -69,6 +72,8 @@ pub(crate) struct Operation {
     pub(crate) value: Range<u32>,
     /// Length of the encoded operation in bytes.
     pub(crate) encoded_bytes: u32,
+    /// Whether it is the first of a batch behind the first one of its group.
+    pub(crate) begins_batch: bool,
 }
 
 impl Operation {
@@ -111,6 +116,13 @@ pub(crate) fn encode_operation_of(
     }
 }
 
+/// Marks the operation at `at`, if there is one, as the first of a batch behind the first one of its group.
+pub(crate) fn mark_batch(group: &mut [u8], at: usize) {
+    if let Some(code) = group.get_mut(at).filter(|_| at > GROUP_HEAD_BYTES) {
+        *code |= NEXT_BATCH_FLAG;
+    }
+}
+
 /// Decodes a group; `None` if it is malformed, which no crash can cause.
 pub(crate) fn decode_group(group: &[u8]) -> Option<Vec<Operation>> {
     let mut operations = Vec::new();
@@ -137,7 +149,8 @@ pub(crate) fn decode_operation(bytes: &[u8], at: usize, sequence: Sequence) -> O
     let mut next = at;
     let code = *bytes.get(next)?;
     next += 1;
-    let action = match code {
+    let begins_batch = code & NEXT_BATCH_FLAG != 0;
+    let action = match code & !NEXT_BATCH_FLAG {
         REMOVE_RANGE_CODE => Action::RemoveRange,
         code => Action::Put(ValueKind::from_code(code)?),
     };
@@ -147,7 +160,7 @@ pub(crate) fn decode_operation(bytes: &[u8], at: usize, sequence: Sequence) -> O
         Action::Put(ValueKind::Remove) => key.end..key.end,
         _ => take_part(bytes, &mut next)?,
     };
-    Some(Operation { action, keyspace, sequence, key, value, encoded_bytes: (next - at) as u32 })
+    Some(Operation { action, keyspace, sequence, key, value, encoded_bytes: (next - at) as u32, begins_batch })
 }
 
 fn take_part(bytes: &[u8], at: &mut usize) -> Option<Range<u32>> {

@@ -2,7 +2,7 @@
 
 use super::entry::KeyspaceId;
 use super::indexes::kept::KeptIndexes;
-use super::version::StatedTypes;
+use super::version::{INDEX_PREFIX, StatedTypes};
 use super::view::KeyspaceView;
 use crate::error::Error;
 use crate::io::local::sync::Published;
@@ -10,6 +10,14 @@ use crate::table::LookupSample;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
+
+/// The keyspace with notes about secondary indexes.
+pub(in crate::lsm) const INDEX_NOTES: &str = "ogive.indexes";
+
+/// Whether a keyspace of this name has what the store keeps for itself: notes about indexes, or their entries.
+pub(in crate::lsm) fn is_of_store(name: &str) -> bool {
+    name == INDEX_NOTES || name.starts_with(INDEX_PREFIX)
+}
 
 /// A keyspace, with its current view.
 #[derive(Debug)]

@@ -6,9 +6,11 @@
 //! * keyspaces: `keyspace_tree`, `view`, `written_keyspace`, `live_snapshots`
 //! * `transactions`: what they have read, what is newer, and which are open
 //! * `indexes` of keyspaces
+//! * `changes`: positions in the history, and what is kept of it
 //! * work: `compaction_job`, `skipped` entries, `learner`, `learning`, `lookup_times`, `counters`
 //! * `options`
 
+pub(super) mod changes;
 pub(super) mod compaction_job;
 pub(super) mod counters;
 pub(crate) mod cursor;

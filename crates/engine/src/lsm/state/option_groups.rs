@@ -1,6 +1,8 @@
 //! Groups of the options of a store: its writes, the tables of its levels, its long values, and its place among
 //! objects.
 
+use std::time::Duration;
+
 /// Options of a store about writes, as [`DbOptions::writes`](super::options::DbOptions::writes) changes them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -14,11 +16,23 @@ pub struct DbWriteOptions {
     /// with `None`, a sixteenth of the memory of the store. Beyond it, keys that were read become ranges of keys, which
     /// conflict with more writes, and a further write of the transaction is an error.
     pub transaction_bytes: Option<u64>,
+    /// The most bytes of logs, values and ingested tables that are kept for
+    /// [subscribers](crate::Db::subscribe) beyond what the store needs itself. Beyond it, the oldest are removed, and
+    /// the subscribers that need them get [`Cause::ChangesGone`](crate::Cause::ChangesGone).
+    pub kept_changes_bytes: u64,
+    /// How long they are kept at most, since they were flushed; with `None`, without a limit.
+    pub kept_changes_age: Option<Duration>,
 }
 
 impl Default for DbWriteOptions {
     fn default() -> Self {
-        Self { memtable_bytes: 64 << 20, group_bytes: 1 << 20, transaction_bytes: None }
+        Self {
+            memtable_bytes: 64 << 20,
+            group_bytes: 1 << 20,
+            transaction_bytes: None,
+            kept_changes_bytes: 4 << 30,
+            kept_changes_age: None,
+        }
     }
 }
 
@@ -26,8 +40,10 @@ setters! {
     DbWriteOptions {
         memtable_bytes: u64,
         group_bytes: u64,
+        kept_changes_bytes: u64,
     } optional {
         transaction_bytes: u64,
+        kept_changes_age: Duration,
     }
 }
 

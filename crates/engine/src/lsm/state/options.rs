@@ -11,6 +11,7 @@ use crate::io::{FastPaths, LocalStorage, Place, Profile, Storage, available_thre
 use crate::table::{BLOCK_BYTES, SharedOptions};
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// Options of a store. The defaults suit most uses; what a program sets most often is one short line. The rest is in
 /// groups:
@@ -33,6 +34,12 @@ pub struct DbOptions {
     /// Whether to raise the format of a store that an older release wrote to the newest. That release cannot open the
     /// store then. It is the last step of an opening: one that fails before leaves the format as it was.
     pub upgrade: bool,
+    /// How long an opening for writing waits for the lock of the store while another handle or process holds it; by
+    /// default not at all. After that time it fails with [`Cause::Locked`](crate::Cause::Locked), which names the
+    /// process of the holder. Who waits looks some times a second, so the order of several is open. A store on an
+    /// object store has no lock: who opens it for writing takes it over, and a time to wait is
+    /// [`Cause::Unsupported`](crate::Cause::Unsupported).
+    pub wait_for_lock: Duration,
     /// The upper limit, in bytes, of all memory that the store keeps and works with: memtables, cached blocks, indexes,
     /// filters and models together. At most half of it is for the resident parts of open tables, about ten bytes per
     /// block; if that is not enough, [`Cause::Memory`](crate::Cause::Memory) states the memory needed.
@@ -72,6 +79,7 @@ impl Default for DbOptions {
         Self {
             create: true,
             upgrade: false,
+            wait_for_lock: Duration::ZERO,
             memory_bytes: 256 << 20,
             durability: Durability::Synced,
             compression: Compression::default(),
@@ -92,6 +100,7 @@ setters! {
     DbOptions {
         create: bool,
         upgrade: bool,
+        wait_for_lock: Duration,
         memory_bytes: u64,
         durability: Durability,
         compression: Compression,

@@ -24,7 +24,7 @@ use crate::lsm::core::wal::WalWriter;
 use crate::lsm::core::write_queue::{PendingBatch, WriteQueue, WriteRequest};
 use crate::lsm::core::writer::{WriteGroup, WriterState};
 use crate::lsm::state::entry::{Action, GROUP_HEAD_BYTES, KeyspaceId, SEQUENCE_MAX, Sequence, ValueKind};
-use crate::lsm::state::entry::{decode_group, decode_group_into, encode_operation};
+use crate::lsm::state::entry::{decode_group, decode_group_into, encode_operation, mark_batch};
 use crate::lsm::state::file_numbers::FileNumberSource;
 use crate::lsm::state::memtable_set::{BackingLog, MemtableSet};
 use crate::lsm::state::operations::Operations;
@@ -329,8 +329,9 @@ impl Core {
             return Ok(());
         }
         self.drain(writer);
+        let first = writer.next_sequence;
         let outcome = self.try_write_group(writer, batches, durability);
-        self.note_failure(writer, outcome)
+        self.note_failed_group(writer, first, outcome)
     }
 
     /// As [`Self::write_group`], up to the request that makes the group durable. `None` if there are no batches.
@@ -338,8 +339,9 @@ impl Core {
         if batches.is_empty() {
             return Ok(None);
         }
+        let first = writer.next_sequence;
         let outcome = self.try_begin_write(writer, batches);
-        self.note_failure(writer, outcome).map(Some)
+        self.note_failed_group(writer, first, outcome).map(Some)
     }
 
     fn try_begin_write(&self, writer: &mut WriterState, batches: &mut [Operations]) -> Result<BegunGroup> {
@@ -351,6 +353,16 @@ impl Core {
         self.telemetry.counters.syncs.add(1);
         writer.unsynced_bytes = 0;
         Ok(self.begin_group(group, last, batches.len() as u64, part))
+    }
+
+    /// As [`Self::note_failure`], of a group whose first operation has this number: the next one has it if the log was
+    /// left as it was.
+    fn note_failed_group<T>(&self, writer: &mut WriterState, first: Sequence, outcome: Result<T>) -> Result<T> {
+        let outcome = self.note_failure(writer, outcome);
+        if outcome.is_err() && writer.log.is_some() {
+            writer.next_sequence = first;
+        }
+        outcome
     }
 
     /// Closes the store to writes after a failure, unless it left the log as it was.
@@ -470,6 +482,7 @@ impl Core {
                 is_separated = false;
                 self.note_deferred(writer, operations, threshold);
             }
+            let batch_at = bytes.len();
             match (is_separated, bytes.is_empty()) {
                 (false, true) => bytes = std::mem::take(&mut operations.bytes),
                 (false, false) => bytes.extend_from_slice(&operations.bytes[GROUP_HEAD_BYTES..]),
@@ -480,6 +493,7 @@ impl Core {
                     self.separate(writer, &operations.bytes, at_once.max(threshold), &mut bytes)?;
                 }
             }
+            mark_batch(&mut bytes, batch_at);
         }
         if self.files.objects.is_some() {
             // A value file can be read, and is durable, when it is complete.

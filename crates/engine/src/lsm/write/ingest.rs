@@ -322,7 +322,8 @@ impl Core {
         self.wait_until(|shared| shared.sealed.iter().all(|sealed| !has_entries(sealed.memtables().get(&id))))?;
         let admitted = self.admit_statements(std::slice::from_ref(keyspace))?;
         let first = writer.next_sequence;
-        let last = first + tables.len() as u64 - u64::from(!tables.is_empty());
+        // Each table has a number, and the ingestion the one behind them, which separates it from the next one.
+        let last = if tables.is_empty() { first - 1 } else { first + tables.len() as u64 };
         if last > SEQUENCE_MAX {
             return Err(Error::input(format!("{} has no further sequence numbers", self.path().display())));
         }

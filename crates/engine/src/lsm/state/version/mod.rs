@@ -7,6 +7,7 @@
 mod edit;
 mod file_names;
 mod index_record;
+mod kept_names;
 mod levels;
 mod manifest;
 mod narrow;
@@ -21,6 +22,10 @@ mod tests;
 pub(crate) use edit::{ManifestEdit, StatedTypes};
 pub(crate) use file_names::{FileKind, LOCK_NAME, file_name, final_name, largest_number, parse_file_name};
 pub(crate) use index_record::{INDEX_PREFIX, IndexRecord, index_name};
+pub(in crate::lsm) use kept_names::{
+    NEW_SUFFIX, RECORD_NAME, is_kept_file, is_name_of_changes, is_subscriber_name, kept_name, subscriber_file,
+    subscriber_of,
+};
 pub(crate) use levels::{KeyspaceLevels, LEVELS};
 pub use manifest::{ALTERED_FORMAT, INDEXED_FORMAT, STORE_FORMAT, set_newest_format};
 pub(crate) use manifest::{

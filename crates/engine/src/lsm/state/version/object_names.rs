@@ -9,6 +9,7 @@
 //! manifest that names them.
 
 use super::file_names::{FileKind, LOCK_NAME, final_name, parse_file_name};
+use super::kept_names::is_name_of_changes;
 
 /// The kinds of files that are chains, with the first word of their parts' names.
 const CHAINS: [(FileKind, &str); 2] = [(FileKind::Manifest, "manifest"), (FileKind::Log, "wal")];
@@ -54,7 +55,7 @@ pub(in crate::lsm) fn is_manifest_part(name: &str) -> bool {
 
 /// Whether a name is one of a store's file, finished or temporary.
 pub(in crate::lsm) fn is_name_of_store(name: &str) -> bool {
-    name == LOCK_NAME || parse_file_name(final_name(name)).is_some()
+    name == LOCK_NAME || parse_file_name(final_name(name)).is_some() || is_name_of_changes(name)
 }
 
 /// Whether a name is one of a store's object.

@@ -1,0 +1,340 @@
+//! A follower: its place in the history of a store, and the changes behind it.
+
+use super::history::{HistoryEvent, HistoryLog, StoreHistory, UnreadChanges};
+use crate::error::{Cause, Error, Result};
+use crate::lsm::core::store::Core;
+use crate::lsm::core::wal;
+use crate::lsm::state::changes::position::ChangePosition;
+use crate::lsm::state::entry::{Action, KeyspaceId, Operation, Sequence, ValueKind, decode_group};
+use crate::lsm::state::keyspace_tree::{KeyspaceTree, is_of_store};
+use crate::lsm::state::tables::table_file::SCAN_READ_AHEAD_BYTES;
+use crate::table::{Table, TableCursor};
+use std::collections::VecDeque;
+use std::fmt::{self, Debug, Formatter};
+use std::sync::Arc;
+
+/// A follower reads on once it has handed out what it has, in steps of about this many bytes.
+const READ_BYTES: usize = 1 << 20;
+
+/// A key and its value.
+type KeyAndValue = (Vec<u8>, Vec<u8>);
+
+/// The changes of one batch, ingestion or drop of a keyspace: all of them took place at once.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct ChangeBatch {
+    /// The position behind it.
+    pub position: ChangePosition,
+    /// The changes, in their order. Several of a batch may concern one key.
+    pub changes: Vec<Change>,
+}
+
+/// A change of a keyspace, which is given by its name. Values are of the types that the keyspace has now.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum Change {
+    /// A key was set to a value.
+    Insert {
+        /// The name of the keyspace.
+        keyspace: Arc<str>,
+        /// The key.
+        key: Vec<u8>,
+        /// The value.
+        value: Vec<u8>,
+    },
+    /// A key was removed, whether it was there or not.
+    Remove {
+        /// The name of the keyspace.
+        keyspace: Arc<str>,
+        /// The key.
+        key: Vec<u8>,
+    },
+    /// All keys of a range were removed.
+    RemoveRange {
+        /// The name of the keyspace.
+        keyspace: Arc<str>,
+        /// The first key of the range.
+        start: Vec<u8>,
+        /// The first key behind the range; `None` if it has no end.
+        end: Option<Vec<u8>>,
+    },
+    /// Tables were ingested.
+    Ingest {
+        /// The name of the keyspace.
+        keyspace: Arc<str>,
+        /// The tables, whose records are read on demand.
+        tables: IngestedTables,
+    },
+    /// The keyspace was dropped, with all its records.
+    DropKeyspace {
+        /// The name of the keyspace.
+        keyspace: Arc<str>,
+    },
+}
+
+/// The tables of an ingestion.
+#[derive(Clone)]
+pub struct IngestedTables {
+    tables: Vec<Arc<Table>>,
+    tree: Arc<KeyspaceTree>,
+}
+
+impl IngestedTables {
+    /// Their records, table by table: keys and values. If two tables have a key, the later record counts. Items are
+    /// errors of the storage, and damage.
+    pub fn records(&self) -> Box<dyn Iterator<Item = Result<KeyAndValue>> + Send> {
+        let tree = Arc::clone(&self.tree);
+        let of_table = move |table: Arc<Table>| {
+            let cursor = table.compaction_cursor(SCAN_READ_AHEAD_BYTES);
+            TableRecords { cursor, is_begun: false, tree: Arc::clone(&tree) }
+        };
+        Box::new(self.tables.clone().into_iter().flat_map(of_table))
+    }
+}
+
+impl Debug for IngestedTables {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.debug_struct("IngestedTables").field("tables", &self.tables.len()).finish_non_exhaustive()
+    }
+}
+
+/// The records of one of them.
+struct TableRecords {
+    cursor: TableCursor,
+    is_begun: bool,
+    tree: Arc<KeyspaceTree>,
+}
+
+impl Iterator for TableRecords {
+    type Item = Result<KeyAndValue>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let moved = if self.is_begun { self.cursor.next() } else { self.cursor.first() };
+        self.is_begun = true;
+        if let Err(error) = moved {
+            return Some(Err(error));
+        }
+        let entry = self.cursor.entry()?;
+        let value = self.tree.delivered(None, entry.value);
+        Some(value.map(|value| (entry.key.to_vec(), value.into_owned())))
+    }
+}
+
+/// The place of a follower, and the batches that it has read ahead.
+#[derive(Debug)]
+pub(in crate::lsm) struct Follower {
+    /// The newest change that it has; `None` before the first, if it begins with the oldest one that is left.
+    at: Option<Sequence>,
+    /// The log that it reads, and its place there.
+    log: u64,
+    offset: u64,
+    ready: VecDeque<ChangeBatch>,
+    /// The newest change that it has handed out.
+    handed_out: Option<Sequence>,
+    /// Whether it has handed out nothing, and may begin behind a gap.
+    may_skip: bool,
+}
+
+impl Follower {
+    /// A follower that begins behind a change, or with the oldest one that is left.
+    pub(in crate::lsm) fn new(after: Option<Sequence>) -> Self {
+        let may_skip = after.is_none();
+        Self { at: after, log: 0, offset: 0, ready: VecDeque::new(), handed_out: after, may_skip }
+    }
+
+    /// The newest change that it has handed out, or passed since there was nothing to hand out.
+    pub(in crate::lsm) fn at(&self) -> Option<Sequence> {
+        if self.ready.is_empty() { self.at } else { self.handed_out }
+    }
+}
+
+impl Core {
+    /// The next batch for a follower; `None` if it has all that there is now. Later calls go on from there.
+    ///
+    /// # Errors
+    /// [`Cause::ChangesGone`]; [`Cause::Input`] for a place that is newer than the store; errors of the storage. The
+    /// place stays as it is.
+    pub(in crate::lsm) fn next_batch(&self, follower: &mut Follower) -> Result<Option<ChangeBatch>> {
+        if follower.ready.is_empty() {
+            self.check_followable()?;
+            self.read_on(follower)?;
+        }
+        let next = follower.ready.pop_front();
+        if let Some(batch) = &next {
+            (follower.handed_out, follower.may_skip) = (Some(batch.position.sequence), false);
+        }
+        Ok(next)
+    }
+
+    fn read_on(&self, follower: &mut Follower) -> Result<()> {
+        if !self.access.is_read_only() && follower.at == Some(self.visible()) {
+            return Ok(());
+        }
+        let unread = UnreadChanges { after: follower.at.unwrap_or(0), log: follower.log };
+        let history = self.history(unread)?;
+        if let (Some(at), Some(last)) = (follower.at, history.last)
+            && at > last
+        {
+            let position = self.position(at);
+            let detail = format!("the position {position} is ahead of {}, which ends at {last}", self.path().display());
+            return Err(Error::input(detail));
+        }
+        let outcome = Reading { core: self, history, follower }.read();
+        // What was read before a failure is handed out before it.
+        if follower.ready.is_empty() { outcome } else { Ok(()) }
+    }
+}
+
+/// A step of a follower through the history.
+struct Reading<'a> {
+    core: &'a Core,
+    history: StoreHistory,
+    follower: &'a mut Follower,
+}
+
+impl Reading<'_> {
+    fn read(mut self) -> Result<()> {
+        let mut bytes = 0;
+        for log in std::mem::take(&mut self.history.logs) {
+            let from = if log.number == self.follower.log { self.follower.offset } else { 0 };
+            let end = self.read_log(&log, from, &mut bytes)?;
+            (self.follower.log, self.follower.offset) = (log.number, end);
+            if bytes >= READ_BYTES {
+                return Ok(());
+            }
+        }
+        let least = self.history.newest();
+        self.follower.at.get_or_insert(least);
+        self.pass_events(Sequence::MAX)?;
+        // What is not newer than a table, and in no log, was not kept.
+        if self.follower.at < Some(least) { self.gone(least) } else { Ok(()) }
+    }
+
+    /// Reads the groups of a log behind a place; returns the place behind those that were taken.
+    fn read_log(&mut self, log: &HistoryLog, from: u64, bytes: &mut usize) -> Result<u64> {
+        let read = wal::groups_behind(&*log.file, (log.binding, log.number), from, log.end, &mut |group| {
+            let is_taken = *bytes < READ_BYTES && self.take_group(group, log.last)?;
+            *bytes += if is_taken { group.len() } else { 0 };
+            Ok(is_taken)
+        });
+        match read {
+            Ok(Some(end)) => Ok(end),
+            // Its file was taken for another log meanwhile.
+            Ok(None) => self.gone_or_newer(),
+            Err(Error { cause: Cause::Damaged, .. }) if !log.file.is_in_place() => self.gone_or_newer(),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn gone_or_newer(&mut self) -> Result<u64> {
+        self.gone(self.history.newest()).map(|()| 0)
+    }
+
+    /// The changes behind the place of the follower are not there; it may go on behind the change `oldest`.
+    fn gone(&mut self, oldest: Sequence) -> Result<()> {
+        if !self.follower.may_skip {
+            return Err(Error::changes_gone(self.core.path(), oldest));
+        }
+        self.follower.ready.clear();
+        self.follower.at = Some(oldest);
+        Ok(())
+    }
+
+    /// Takes a group, unless it did not take place.
+    fn take_group(&mut self, group: &[u8], last_of_log: Sequence) -> Result<bool> {
+        let malformed = || Error::damaged(self.core.path(), 0, "a group of operations of a log is malformed");
+        let operations = decode_group(group).ok_or_else(malformed)?;
+        let (Some(first), Some(last)) = (operations.first(), operations.last()) else { return Ok(true) };
+        let (first, last) = (first.sequence, last.sequence);
+        if last > last_of_log {
+            return Ok(false);
+        }
+        let at = *self.follower.at.get_or_insert(first - 1);
+        if last <= at {
+            return Ok(true);
+        }
+        self.pass_events(first)?;
+        if self.follower.at.is_some_and(|at| at + 1 < first) {
+            self.gone(first - 1)?;
+        }
+        for batch in operations.chunk_by(|_, next| !next.begins_batch) {
+            let last = batch.last().map_or(0, |operation| operation.sequence);
+            if self.follower.at.is_some_and(|at| last <= at) {
+                continue;
+            }
+            match self.changes_of(batch, group)? {
+                Some(changes) => self.hand_out(last, changes),
+                // A keyspace of which only its number is left.
+                None => self.gone(last)?,
+            }
+        }
+        Ok(true)
+    }
+
+    fn hand_out(&mut self, last: Sequence, changes: Vec<Change>) {
+        self.follower.at = Some(last);
+        if !changes.is_empty() {
+            self.follower.ready.push_back(ChangeBatch { position: self.core.position(last), changes });
+        }
+    }
+
+    /// The changes of a batch; `None` if a keyspace is not known.
+    fn changes_of(&mut self, batch: &[Operation], group: &[u8]) -> Result<Option<Vec<Change>>> {
+        let mut changes = Vec::with_capacity(batch.len());
+        for operation in batch {
+            let Some(tree) = self.history.keyspaces.get(&operation.keyspace).cloned() else { return Ok(None) };
+            if is_of_store(&tree.name) {
+                continue;
+            }
+            let (key, value) = operation.parts(group);
+            let (keyspace, key): (Arc<str>, _) = (tree.name.as_str().into(), key.to_vec());
+            changes.push(match operation.action {
+                Action::RemoveRange => {
+                    Change::RemoveRange { keyspace, start: key, end: (!value.is_empty()).then(|| value.to_vec()) }
+                }
+                Action::Put(ValueKind::Remove) => Change::Remove { keyspace, key },
+                Action::Put(ValueKind::Value) => {
+                    Change::Insert { keyspace, key, value: tree.delivered(None, value)?.into_owned() }
+                }
+                Action::Put(ValueKind::Pointer) => {
+                    let limit_bytes = self.core.options.memory_bytes;
+                    let stored = self.history.values.get(value, limit_bytes, &self.core.path())?;
+                    Change::Insert { keyspace, key, value: tree.delivered(None, &stored)?.into_owned() }
+                }
+            });
+        }
+        Ok(Some(changes))
+    }
+
+    /// Takes what is in no log, as far as it follows the place of the follower and is before a change.
+    fn pass_events(&mut self, before: Sequence) -> Result<()> {
+        while let Some(next) = self.follower.at.map(|at| at + 1).filter(|&next| next < before) {
+            match self.history.events.remove(&next) {
+                Some(HistoryEvent::Gap(last)) => self.follower.at = Some(last),
+                Some(HistoryEvent::Dropped(id)) => {
+                    let keyspace = self.history.keyspaces.get(&id).map(|tree| tree.name.as_str().into());
+                    self.hand_out(
+                        next,
+                        keyspace.map(|keyspace| Change::DropKeyspace { keyspace }).into_iter().collect(),
+                    );
+                }
+                Some(HistoryEvent::Ingested(id, table)) => self.take_ingestion(id, table, next)?,
+                None => return Ok(()),
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes an ingestion: its tables have numbers in a row, and it has the one behind them.
+    fn take_ingestion(&mut self, id: KeyspaceId, first: Arc<Table>, number: Sequence) -> Result<()> {
+        let (mut tables, mut last) = (vec![first], number + 1);
+        while let Some(HistoryEvent::Ingested(_, table)) = self.history.events.remove(&last) {
+            tables.push(table);
+            last += 1;
+        }
+        let Some(tree) = self.history.keyspaces.get(&id).cloned() else { return self.gone(last) };
+        let keyspace = tree.name.as_str().into();
+        self.hand_out(last, vec![Change::Ingest { keyspace, tables: IngestedTables { tables, tree } }]);
+        Ok(())
+    }
+}

@@ -1,0 +1,14 @@
+//! Following a store: its committed changes in their order, and what is kept of them for subscribers.
+//!
+//! * `keep`: what would be removed, and a subscriber needs
+//! * `history`: where the changes are at one time: kept and needed logs, ingested tables, dropped keyspaces
+//! * `follow`: a cursor through that, which goes on when more was written
+//! * `subscribe`: how far the subscribers have come
+//!
+//! Numbers of changes leave no gap that is not explained: where one is missing, the changes are gone, and nothing is
+//! passed over in silence.
+
+pub(super) mod follow;
+mod history;
+mod keep;
+mod subscribe;

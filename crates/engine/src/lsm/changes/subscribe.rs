@@ -1,0 +1,93 @@
+//! Subscribers: each has a small file that says up to which change it needs nothing any more. The writer reads these
+//! files whenever it is about to forget something, so they may be written by any process.
+
+use crate::error::{Error, Result};
+use crate::lsm::core::store::Core;
+use crate::lsm::state::changes::kept;
+use crate::lsm::state::changes::position::ChangePosition;
+use crate::lsm::state::entry::{SEQUENCE_MAX, Sequence};
+use crate::lsm::state::version::is_subscriber_name;
+use std::collections::BTreeMap;
+
+impl Core {
+    /// The position of a change of this store.
+    pub(in crate::lsm) fn position(&self, sequence: Sequence) -> ChangePosition {
+        ChangePosition { store: self.files.binding.store, sequence }
+    }
+
+    /// The number of a position.
+    ///
+    /// # Errors
+    /// [`Cause::Input`](crate::Cause::Input) for one of another store.
+    pub(in crate::lsm) fn sequence_of(&self, position: &ChangePosition) -> Result<Sequence> {
+        if position.store == self.files.binding.store && position.sequence <= SEQUENCE_MAX {
+            return Ok(position.sequence);
+        }
+        Err(Error::input(format!("{position} is no position in {}", self.path().display())))
+    }
+
+    /// Refuses what followers need and the storage does not have.
+    pub(in crate::lsm) fn check_followable(&self) -> Result<()> {
+        if self.is_closed() {
+            return Err(self.closed());
+        }
+        if self.files.objects.is_none() {
+            return Ok(());
+        }
+        let hint = "the changes of a store on an object store cannot be followed yet; compare versions of it";
+        Err(Error::unsupported(self.path(), "follow", hint))
+    }
+
+    /// The position up to which a subscriber has acknowledged; `None` if there is none of this name.
+    pub(in crate::lsm) fn subscriber(&self, name: &str) -> Result<Option<ChangePosition>> {
+        self.check_subscriber(name)?;
+        let acknowledged = kept::acknowledged(&*self.files.storage, self.files.binding.store, name)?;
+        Ok(acknowledged.map(|sequence| self.position(sequence)))
+    }
+
+    /// The subscribers, each with the position up to which it has acknowledged.
+    pub(in crate::lsm) fn subscribers(&self) -> Result<BTreeMap<String, ChangePosition>> {
+        self.check_followable()?;
+        let found = kept::subscribers(&*self.files.storage, self.files.binding.store)?;
+        Ok(found.into_iter().map(|(name, sequence)| (name, self.position(sequence))).collect())
+    }
+
+    /// Makes a subscriber at the newest change that is durable, with no write meanwhile, so that nothing behind it is
+    /// forgotten before it is known.
+    pub(in crate::lsm) fn subscribe_here(&self, name: &str) -> Result<ChangePosition> {
+        let mut writer = self.writer_alone();
+        self.sync_writes(&mut writer)?;
+        let sequence = writer.active.last_sequence;
+        kept::acknowledge(&*self.files.storage, self.files.binding.store, name, sequence)?;
+        Ok(self.position(sequence))
+    }
+
+    /// Records that a subscriber needs nothing up to a position, and forgets what none needs.
+    pub(in crate::lsm) fn acknowledge(&self, name: &str, position: &ChangePosition) -> Result<()> {
+        self.check_subscriber(name)?;
+        let sequence = self.sequence_of(position)?;
+        let storage = &*self.files.storage;
+        kept::acknowledge(storage, self.files.binding.store, name, sequence)?;
+        if self.access.is_read_only() { Ok(()) } else { self.forget_acknowledged() }
+    }
+
+    /// Removes a subscriber; returns `false` if there is none of this name.
+    pub(in crate::lsm) fn unsubscribe(&self, name: &str) -> Result<bool> {
+        if self.subscriber(name)?.is_none() {
+            return Ok(false);
+        }
+        kept::remove_subscriber(&*self.files.storage, name)?;
+        if !self.access.is_read_only() {
+            self.forget_acknowledged()?;
+        }
+        Ok(true)
+    }
+
+    fn check_subscriber(&self, name: &str) -> Result<()> {
+        self.check_followable()?;
+        if is_subscriber_name(name) {
+            return Ok(());
+        }
+        Err(Error::input(format!("{name:?} is no name of a subscriber; use 1 to 64 letters, digits, \"_\" and \"-\"")))
+    }
+}
