@@ -75,20 +75,23 @@ impl Core {
             .map(|levels| levels.iter().map(|(_, table)| table.number).collect())
             .unwrap_or_default();
         self.contents.live_snapshots.keep(&tree);
-        let Some(sequence) = Some(writer.next_sequence).filter(|&sequence| sequence <= SEQUENCE_MAX) else {
+        // In a store that was never written to, a drop is no change to anybody.
+        let last_sequence = Some(writer.next_sequence).filter(|&sequence| sequence > 1);
+        if last_sequence > Some(SEQUENCE_MAX) {
             return Err(Error::input(format!("{} has no further sequence numbers", self.path().display())));
-        };
+        }
         // Readers must learn of the drop before they could find the keyspace empty.
         tree.mark_dropped(true);
-        let (keyspaces_dropped, last_sequence) = (vec![tree.id], Some(sequence));
-        let edit = ManifestEdit { keyspaces_dropped, last_sequence, ..ManifestEdit::default() };
+        let edit = ManifestEdit { keyspaces_dropped: vec![tree.id], last_sequence, ..ManifestEdit::default() };
         let outcome = self.apply(&mut shared, StateChange { edit, ..StateChange::default() });
         if outcome.is_err() {
             tree.mark_dropped(false);
             return outcome.map(|()| false);
         }
-        (writer.next_sequence, writer.active.last_sequence) = (sequence + 1, sequence);
-        self.contents.show(sequence);
+        if let Some(sequence) = last_sequence {
+            (writer.next_sequence, writer.active.last_sequence) = (sequence + 1, sequence);
+            self.contents.show(sequence);
+        }
         shared.trees.remove(&tree.id);
         shared.active.remove(&tree.id);
         shared.skips.remove(&tree.id);
