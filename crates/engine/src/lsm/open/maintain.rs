@@ -82,9 +82,11 @@ impl Core {
         shared: &mut MutexGuard<'_, SharedState>,
         trees: &[Arc<KeyspaceTree>],
     ) -> Result<()> {
-        let Some(sequence) = Some(writer.next_sequence).filter(|&sequence| sequence <= SEQUENCE_MAX) else {
+        // In a store that was never written to, a drop is no change to anybody.
+        let last_sequence = Some(writer.next_sequence).filter(|&sequence| sequence > 1);
+        if last_sequence > Some(SEQUENCE_MAX) {
             return Err(Error::input(format!("{} has no further sequence numbers", self.path().display())));
-        };
+        }
         let levels = trees.iter().filter_map(|tree| shared.state.levels(tree.id));
         let numbers: Vec<u64> = levels.flat_map(|levels| levels.iter().map(|(_, table)| table.number)).collect();
         for tree in trees {
@@ -92,15 +94,17 @@ impl Core {
             // Readers must learn of the drop before they could find the keyspace empty.
             tree.mark_dropped(true);
         }
-        let (keyspaces_dropped, last_sequence) = (trees.iter().map(|tree| tree.id).collect(), Some(sequence));
+        let keyspaces_dropped = trees.iter().map(|tree| tree.id).collect();
         let edit = ManifestEdit { keyspaces_dropped, last_sequence, ..ManifestEdit::default() };
         let outcome = self.apply(shared, StateChange { edit, ..StateChange::default() });
         if outcome.is_err() {
             trees.iter().for_each(|tree| tree.mark_dropped(false));
             return outcome;
         }
-        (writer.next_sequence, writer.active.last_sequence) = (sequence + 1, sequence);
-        self.contents.show(sequence);
+        if let Some(sequence) = last_sequence {
+            (writer.next_sequence, writer.active.last_sequence) = (sequence + 1, sequence);
+            self.contents.show(sequence);
+        }
         for tree in trees {
             shared.trees.remove(&tree.id);
             shared.active.remove(&tree.id);
