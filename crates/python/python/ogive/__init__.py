@@ -34,6 +34,7 @@ from ._errors import (
     WrongType,
     WrongVersion,
 )
+from ._changes import Change, ChangeBatch
 from ._explain import Explanation, Read
 from ._index import Index, IndexSnapshot, IndexTransaction, MutableIndex, UniqueIndex
 from ._internal import __version__
@@ -50,6 +51,8 @@ __all__ = [
     "Batch",
     "Bug",
     "Busy",
+    "Change",
+    "ChangeBatch",
     "Closed",
     "Damaged",
     "Db",
