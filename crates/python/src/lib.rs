@@ -4,6 +4,7 @@
 mod arrow;
 mod batch;
 mod build;
+mod changes;
 mod convert;
 mod csv;
 mod equal;
@@ -45,6 +46,8 @@ mod _internal {
     use crate::batch::Batch;
     #[pymodule_export]
     use crate::build::{build_csv, build_pairs, build_parquet, build_stream};
+    #[pymodule_export]
+    use crate::changes::ChangeIterator;
     #[pymodule_export]
     use crate::convert::pair_of;
     #[pymodule_export]

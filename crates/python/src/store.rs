@@ -1,12 +1,14 @@
 //! Stores.
 
+use crate::changes::ChangeIterator;
 use crate::errors::{self, OrRaise};
 use crate::opened::Opened;
 use crate::wait::{abandonable, interruptible};
 use ogive::lsm::{KeyspaceIndex, StoreVersion, has_store};
 use ogive::types::IndexDefinition;
-use ogive::{DbOptions, Durability, Profile};
+use ogive::{ChangePosition, DbOptions, Durability, Profile};
 use pyo3::prelude::*;
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -159,6 +161,34 @@ impl Store {
             Some(_) => db.checkpoint(&ogive::io::locate_folder(&target)?),
             None => db.checkpoint(&target),
         })
+    }
+
+    /// The changes behind a position.
+    fn changes(&self, py: Python<'_>, since: Option<&str>) -> PyResult<ChangeIterator> {
+        let db = self.opened.db()?;
+        let since = since.map(str::parse::<ChangePosition>).transpose().or_raise()?;
+        Ok(ChangeIterator::new(&self.opened, py.detach(|| db.changes_since(since)).or_raise()?))
+    }
+
+    fn subscribe(&self, py: Python<'_>, name: &str) -> PyResult<String> {
+        let db = self.opened.db()?;
+        Ok(py.detach(|| db.subscribe(name)).or_raise()?.to_string())
+    }
+
+    fn acknowledge(&self, py: Python<'_>, name: &str, position: &str) -> PyResult<()> {
+        let (db, position) = (self.opened.db()?, position.parse::<ChangePosition>().or_raise()?);
+        py.detach(|| db.acknowledge(name, &position)).or_raise()
+    }
+
+    fn unsubscribe(&self, py: Python<'_>, name: &str) -> PyResult<bool> {
+        let db = self.opened.db()?;
+        py.detach(|| db.unsubscribe(name)).or_raise()
+    }
+
+    fn subscribers(&self, py: Python<'_>) -> PyResult<BTreeMap<String, String>> {
+        let db = self.opened.db()?;
+        let found = py.detach(|| db.subscribers()).or_raise()?;
+        Ok(found.into_iter().map(|(name, position)| (name, position.to_string())).collect())
     }
 
     /// Statistics as JSON.

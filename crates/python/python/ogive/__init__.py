@@ -35,6 +35,7 @@ from ._errors import (
     WrongType,
     WrongVersion,
 )
+from ._changes import Change, ChangeBatch
 from ._explain import Explanation, Read
 from ._index import Index, IndexSnapshot, IndexTransaction, MutableIndex, UniqueIndex
 from ._internal import __version__
@@ -52,6 +53,8 @@ __all__ = [
     "Batch",
     "Bug",
     "Busy",
+    "Change",
+    "ChangeBatch",
     "Closed",
     "Conflict",
     "Damaged",

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
 import functools
 import inspect
 import json
 import os
 import threading
 import weakref
-from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, MutableMapping
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 from . import _internal
 from ._async import Awaitable, AwaitableWrites
+from ._changes import ChangeBatch, Changes
 from ._errors import Closed, InvalidArgument
 from ._ordered import MISSING, Closing, K, OrderedMapping, V, arrow_of, is_frame, pairs_of
 from ._paths import PathLike, absolute, identity, name_text, path_text
@@ -453,6 +455,55 @@ class Db(Keyspace[K, V], Closing):
     def checkpoint(self, target: PathLike) -> None:
         """Copies the store as it is now to a new folder or URL. On one file system, files are linked."""
         self._store.checkpoint(path_text(target))
+
+    def changes(self, since: str | None = None) -> Iterator[ChangeBatch]:
+        """The committed changes behind a position, in their order; without one, those that are left.
+
+        The iterator ends when there are no more now, and goes on when it is asked again after more was written, also by
+        another process if the store was opened read-only. It raises :class:`ogive.Busy` if changes are gone.
+
+        >>> import ogive, tempfile
+        >>> db = ogive.open(tempfile.mkdtemp())
+        >>> start = db.subscribe("search")
+        >>> db["apple"] = "red"
+        >>> for batch in db.changes(start):
+        ...     for change in batch.changes:
+        ...         print(change.kind, change.keyspace, change.key, change.value)
+        ...     db.acknowledge("search", batch.position)
+        put default apple red
+        >>> db.close()
+        """
+        return Changes(self._store.changes(since))
+
+    async def achanges(self, since: str | None = None, *, every: float = 1.0) -> AsyncIterator[ChangeBatch]:
+        """As :meth:`changes`, without an end: it looks for more changes after ``every`` seconds."""
+        changes = self.changes(since)
+        while True:
+            batch = await asyncio.to_thread(next, changes, None)
+            if batch is None:
+                await asyncio.sleep(every)
+            else:
+                yield batch
+
+    def subscribe(self, name: str) -> str:
+        """Makes a subscriber, and returns its position: the newest change, or the one that it has acknowledged.
+
+        From now on the store keeps the changes behind that, within limits, also when it is opened again.
+        """
+        return self._store.subscribe(name_text(name, "a subscriber"))
+
+    def acknowledge(self, name: str, position: str) -> None:
+        """Records that a subscriber needs nothing up to a position any more."""
+        self._store.acknowledge(name_text(name, "a subscriber"), position)
+
+    def unsubscribe(self, name: str) -> bool:
+        """Removes a subscriber; returns whether there was one."""
+        return self._store.unsubscribe(name_text(name, "a subscriber"))
+
+    @property
+    def subscribers(self) -> dict[str, str]:
+        """The subscribers, each with the position up to which it has acknowledged."""
+        return self._store.subscribers()
 
     def stats(self) -> dict[str, Any]:
         """Sizes and counts: levels, bytes read and written.

@@ -1,0 +1,72 @@
+"""Following stores: changes, subscribers, readers, asyncio."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import ogive
+
+
+def seen(batches: Any) -> list[list[tuple[str, str, Any, Any]]]:
+    return [[(change.kind, change.keyspace, change.key, change.value) for change in batch.changes] for batch in batches]
+
+
+def test_a_subscriber_gets_each_batch_once_in_order_and_typed(folder: str, tmp_path: Path) -> None:
+    with ogive.open(folder, key=str, value=int) as db:
+        start = db.subscribe("search")
+        with db.batch() as batch:
+            batch["a"] = 1
+            batch["b"] = 2
+        del db["a"]
+        colours = db.keyspace("colours", key=int, value=str)
+        colours[7] = "red"
+        db.flush()
+        ogive.build([(8, "green"), (9, "blue")], to=tmp_path / "t.ogive")
+        colours.ingest(tmp_path / "t.ogive")
+        changes = db.changes(start)
+        first = next(changes)
+        assert seen([first]) == [[("put", "default", "a", 1), ("put", "default", "b", 2)]]
+        db.acknowledge("search", first.position)
+        rest = list(changes)
+        assert seen(rest[:2]) == [[("remove", "default", "a", None)], [("put", "colours", 7, "red")]]
+        (ingestion,) = rest[2].changes
+        assert ingestion.kind == "ingest" and list(ingestion.value) == [(8, "green"), (9, "blue")]
+        db.drop_keyspace("colours")
+        assert seen(changes) == [[("drop", "colours", None, None)]]
+    with ogive.open(folder) as db:
+        assert db.subscribers == {"search": first.position}
+        again = list(db.changes(db.subscribe("search")))
+        assert [batch.position for batch in again[:2]] == [batch.position for batch in rest[:2]]
+        assert db.unsubscribe("search") and not db.unsubscribe("search")
+        db["c"] = 3
+        db.flush()
+        with pytest.raises(ogive.Busy, match="does not have the next changes any more"):
+            next(db.changes(first.position))
+        with pytest.raises(ogive.InvalidArgument, match="not a position"):
+            db.changes("42")
+
+
+def test_a_reader_follows_what_is_written_meanwhile(folder: str) -> None:
+    async def follow(reader: ogive.Db) -> list[Any]:
+        found: list[Any] = []
+        async for batch in reader.achanges(reader.subscribe("cache"), every=0.01):
+            found += [change.key for change in batch.changes]
+            reader.acknowledge("cache", batch.position)
+            if len(found) == 3:
+                return found
+        return found
+
+    async def both(db: Any, reader: ogive.Db) -> list[Any]:
+        task = asyncio.create_task(follow(reader))
+        await asyncio.sleep(0.05)
+        for key in ("a", "b", "c"):
+            await asyncio.to_thread(db.__setitem__, key, 1)
+            await asyncio.sleep(0.02)
+        return await asyncio.wait_for(task, 60)
+
+    with ogive.open(folder) as db, ogive.open(folder, read_only=True) as reader:
+        assert asyncio.run(both(db, reader)) == ["a", "b", "c"]
