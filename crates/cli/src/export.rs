@@ -36,7 +36,7 @@ impl RecordFormat {
     /// Whether the suffix of a file is that of a format, or of one that is not written. Other names may be those of
     /// tables.
     pub(crate) fn has_known_suffix(path: &Path) -> bool {
-        let known = ["csv", "tsv", "jsonl", "ndjson", "parquet", "ogive"];
+        let known = ["csv", "tsv", "jsonl", "ndjson", "parquet", "pq", "ogive"];
         let others = [
             "json", "txt", "text", "gz", "zst", "bz2", "xz", "zip", "xlsx", "xls", "ods", "arrow", "feather", "orc",
             "avro",
@@ -67,9 +67,9 @@ impl RecordFormat {
             "jsonl" | "ndjson" => Ok(Self::JsonLines),
             "ogive" => Ok(Self::Table),
             #[cfg(feature = "parquet")]
-            "parquet" => Ok(Self::Parquet),
+            "parquet" | "pq" => Ok(Self::Parquet),
             #[cfg(not(feature = "parquet"))]
-            "parquet" => Err(Failure::usage(
+            "parquet" | "pq" => Err(Failure::usage(
                 "this ogive was built without Parquet",
                 "build it with `--features parquet`, or export to .csv or .jsonl",
             )),

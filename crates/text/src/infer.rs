@@ -28,6 +28,8 @@ pub struct ColumnGuess {
     /// How its numbers are written.
     pub(crate) forms: NumberForms,
     is_bool: bool,
+    /// The only text of all values, if that is one letter that may be a truth value.
+    letter: Option<u8>,
     is_uuid: bool,
     is_date: bool,
     is_time: bool,
@@ -170,6 +172,7 @@ impl ColumnGuess {
             decimals: DecimalGuess::Unseen,
             forms: NumberForms::NONE,
             is_bool: true,
+            letter: None,
             is_uuid: true,
             is_date: true,
             is_time: true,
@@ -243,6 +246,10 @@ impl ColumnGuess {
             self.inexact = Some((record, shortened(field)));
         }
         self.is_bool &= !is_string;
+        self.letter = match field {
+            &[letter @ (b't' | b'f')] if self.values == 1 || self.letter == Some(letter) => Some(letter),
+            _ => None,
+        };
         self.numbers += u64::from(is_number);
         if is_string && decimal(text).is_some() {
             self.strings_of_numbers += 1;
@@ -354,6 +361,7 @@ impl ColumnGuess {
             decimals: self.decimals.with(other.decimals),
             forms: self.forms.with(other.forms),
             is_bool: self.is_bool && other.is_bool,
+            letter: self.letter.filter(|letter| other.letter == Some(*letter)),
             is_uuid: self.is_uuid && other.is_uuid,
             is_date: self.is_date && other.is_date,
             is_time: self.is_time && other.is_time,
@@ -417,6 +425,12 @@ impl ColumnGuess {
         if let Some((record, text)) = &self.first_not_text {
             let record = grouped(*record);
             return Some(format!("{column} is {key_type}, since record {record}, '{text}', is not UTF-8; {CONVERTED}"));
+        }
+        if let (KeyType::Bool, Some(letter)) = (key_type, self.letter) {
+            let letter = char::from(letter);
+            return Some(format!(
+                "{column} is bool, since each of its values is '{letter}'; if that is no truth value, read it as text"
+            ));
         }
         let is_text = matches!(key_type, KeyType::Text | KeyType::Bytes);
         if let Some((record, text, before)) = &self.odd

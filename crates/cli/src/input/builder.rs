@@ -108,6 +108,10 @@ impl RecordBuilder {
         self.line = line;
         if !self.build_key(&mut convert)? {
             self.left_out += 1;
+            // Joins that keep such a row read it again, by the types of all rows.
+            if self.null_keys == NullKeys::LeftOut {
+                self.build_value(are_checked, convert)?;
+            }
             return Ok(false);
         }
         self.build_value(are_checked, convert).map(|()| true)
@@ -220,6 +224,13 @@ impl RecordBuilder {
 
     fn refuse(&self, column: &ReadColumn, written: Option<String>) -> InputError {
         let is_key = self.keys.iter().any(|key| key.name == column.name);
+        if let Some(stated) = column.stated.as_deref()
+            && let Some(text) = written.as_deref().filter(|text| text.ends_with(stated))
+        {
+            let line = self.line.map_or_else(String::new, |line| format!(" (line {line})"));
+            let detail = format!("column '{}' in record {}{line} is {text}", column.name, self.records);
+            return InputError::BadRow { path: self.path.clone(), detail };
+        }
         let remedy = match written.as_deref() {
             None | Some("") if is_key => self.with_null(column).map(|keys| format!("--key-type '{keys}'")),
             None => None,

@@ -1,11 +1,10 @@
 //! Rows of files of separated fields.
 
 use super::InputError;
+use super::error::is_like_value;
 use super::rows::TextRows;
 use crate::reading::decoded::{DecodedInput, RawReads};
 use crate::reading::standard_input::shown;
-use ogive::KeyType;
-use ogive::types::TimeUnit;
 use ogive_text::{FieldReader, Layout, TextError, Written};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -83,12 +82,7 @@ impl TextRows for CsvRows {
         });
         let quotes = format!("{path} has fields that begin with quotes: {QUOTES_ARE_CHARACTERS}");
         // A row of numbers or dates is hardly one of names.
-        let is_value = |name: &&String| {
-            let key_types = [KeyType::F64, KeyType::Date, KeyType::Timestamp(TimeUnit::Nanosecond)];
-            name.bytes().any(|byte| byte.is_ascii_digit())
-                && key_types.into_iter().any(|key_type| key_type.parse(name).is_ok())
-        };
-        let value = self.names.iter().filter(|_| self.has_header).find(is_value);
+        let value = self.names.iter().filter(|_| self.has_header).find(|name| is_like_value(name));
         let header = value.map(|value| {
             let line = self.rows.header_line();
             format!(

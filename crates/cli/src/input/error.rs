@@ -2,6 +2,8 @@
 
 use crate::reading::standard_input::shown;
 use crate::values::size::{grouped, human_bytes};
+use ogive::KeyType;
+use ogive::types::TimeUnit;
 use ogive_text::CONVERTED;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -199,6 +201,13 @@ pub(crate) enum InputError {
     },
 }
 
+/// Whether a name of a column is rather a value of the first row of a file without names.
+pub(crate) fn is_like_value(name: &str) -> bool {
+    let key_types = [KeyType::F64, KeyType::Date, KeyType::Timestamp(TimeUnit::Nanosecond)];
+    let has_digit = name.bytes().any(|byte| byte.is_ascii_digit());
+    name == "\\N" || has_digit && key_types.into_iter().any(|key_type| key_type.parse(name).is_ok())
+}
+
 /// What writes a frame of pandas as an input.
 pub(super) const PANDAS_ROWS: &str = "pandas writes a row on each line by to_json(FILE, orient='records', lines=True)";
 
@@ -289,11 +298,14 @@ impl InputError {
                  keys; for another kind of file, use --format"
                     .into()
             }
-            Self::NoSuchColumn { available, .. } => format!(
-                "its columns are {}; or use a number from 1 to {}",
-                available.iter().map(|name| format!("'{name}'")).collect::<Vec<_>>().join(", "),
-                available.len()
-            ),
+            Self::NoSuchColumn { available, .. } => {
+                let names = available.iter().map(|name| format!("'{name}'")).collect::<Vec<_>>().join(", ");
+                let hint = format!("its columns are {names}; or use a number from 1 to {}", available.len());
+                match available.iter().any(|name| is_like_value(name)) {
+                    true => format!("{hint}; --no-header reads a first line without names as a row"),
+                    false => hint,
+                }
+            }
             Self::WrongType { .. } => return self.hint_of_type(),
             Self::Nested { record, .. } => {
                 let choice = "choose other fields with --key and --value, or make scalars of this one";
@@ -314,7 +326,9 @@ impl InputError {
             Self::NoKeys { .. } => "give a file with a key on each line, as `ogive get` takes them".into(),
             Self::WrongKey { described, .. } => format!("keys of the table are {described}, one on each line"),
             Self::TextBehindQuote { .. } => {
-                "write a quote within quotes twice; --lenient takes such text as a part of the field".into()
+                "write a quote within quotes twice, in Spark by option(\"escape\", \"\\\"\"); --lenient takes such text as a \
+                 part of the field, backslashes included"
+                    .into()
             }
             Self::UnknownEscape { .. } => "the escapes are \\t, \\n, \\r, \\b, \\f, \\v, \\\\, and \\N for a null; \
                  --lenient takes other backslashes as they are, and --quote '\"' reads quoted fields"

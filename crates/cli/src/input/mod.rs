@@ -36,7 +36,7 @@ mod table;
 mod united_keys;
 
 pub(crate) use columns::Column;
-pub(crate) use error::InputError;
+pub(crate) use error::{InputError, is_like_value};
 pub(crate) use format::Format;
 pub(crate) use known::{ColumnType, INDEX, KEYSPACE, KnownColumns};
 pub(crate) use names::format_name;

@@ -42,7 +42,7 @@ pub(super) fn by_name(path: &Path) -> Option<Format> {
         "csv" => Some(Format::Csv),
         "tsv" => Some(Format::Tsv),
         "json" | "jsonl" | "ndjson" => Some(Format::Jsonl),
-        "parquet" => Some(Format::Parquet),
+        "parquet" | "pq" => Some(Format::Parquet),
         _ => None,
     }
 }

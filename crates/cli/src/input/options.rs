@@ -611,6 +611,11 @@ impl InputOptions {
     /// # Errors
     /// [`Failure::Usage`].
     pub(super) fn check(&self) -> Result<()> {
+        // A file that is not there has no format.
+        if self.pipe.is_none() && !is_url(&self.path) {
+            let found = std::fs::metadata(self.source());
+            found.map_err(|source| InputError::Io { path: self.path.clone(), source })?;
+        }
         let format = self.format();
         if matches!(format, Format::Sosd | Format::Lines) && (!self.key.is_empty() || !self.value.is_empty()) {
             return Err(Failure::usage(

@@ -57,8 +57,9 @@ pub(crate) fn blame_holder(failure: Failure, holder: &str, types: &RecordType) -
         Failure::Input(error) if error.wrong_column().is_some_and(|(is_key, name)| is_key || is_held(name)) => {
             let is_altered = holder == KEYSPACE && error.wrong_column().is_some_and(|(is_key, _)| !is_key);
             let other = match &error {
-                InputError::WrongType { written: Some(text), .. } if is_altered && text.is_empty() => {
-                    ", let the field be null with `ogive db alter STORE --nullable NAME`,".to_owned()
+                InputError::WrongType { written: Some(text), column, .. } if is_altered && text.is_empty() => {
+                    let name = column.as_deref().unwrap_or_default();
+                    format!(", let the field be null with `ogive db alter STORE KEYSPACE --nullable '{name}'`,")
                 }
                 InputError::WrongType { written: Some(text), column, .. } if is_altered => {
                     let wider = wider(types, column.as_deref().unwrap_or_default(), text);
@@ -265,6 +266,13 @@ impl Schema {
         }
         let values = columns.split_off(key_count);
         remarks.extend(values.iter().filter_map(|column| column.mixed_scales(&options.flag("type"))));
+        // Those of joins are compared exactly.
+        let keys = columns.iter().filter(|_| !options.leaves_null_keys_out());
+        let as_written = |key: &ReadColumn| {
+            let remark = key.mixed_scales(&options.flag("type"))?;
+            Some(format!("{remark}, and '{}=text' as they are written", key.name))
+        };
+        remarks.extend(keys.filter_map(as_written));
         let schema = Self::new(options, columns, values, names.len() > 1 || options.has_columns(), remarks)?;
         guesses.truncate(key_count);
         Ok(Self { file_columns: names.len(), names, guesses, ..schema })

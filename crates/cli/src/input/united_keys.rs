@@ -75,16 +75,22 @@ impl Schema {
 }
 
 impl InputOptions {
-    /// The type of the keys by all of them, without nulls: where they are numbers, one that holds each of them exactly.
+    /// The type of the keys by all of them, without nulls: where they are numbers, one that holds each of them exactly;
+    /// and where their values are not compared with those of the keys beside them, the type of these.
     ///
     /// # Errors
     /// Those of the input, and a tuple of too many components.
-    pub(crate) fn own_key_type(&self) -> Result<KeyType> {
+    pub(crate) fn own_key_type(&self, beside: KeyType) -> Result<KeyType> {
         let schema = self.schema(TypeSample::Whole)?;
         let exact = |guess: &ColumnGuess| guess.united_with(guess);
-        let types = schema.keys.iter().zip(&schema.guesses).map(|(column, guess)| {
-            let exact = guess.as_ref().and_then(exact);
-            Component::new(exact.unwrap_or(column.key_type))
+        let beside: Vec<KeyType> = match beside {
+            KeyType::Tuple(tuple) => tuple.components().map(|component| component.key_type).collect(),
+            key_type => vec![key_type],
+        };
+        let types = schema.keys.iter().zip(&schema.guesses).enumerate().map(|(at, (column, guess))| {
+            let own = guess.as_ref().and_then(exact).unwrap_or(column.key_type);
+            let other = beside.get(at).filter(|other| !own.is_comparable(**other));
+            Component::new(other.copied().unwrap_or(own))
         });
         Ok(match &types.collect::<Vec<_>>()[..] {
             [component] => component.key_type,

@@ -124,3 +124,20 @@ fn a_failure_names_the_options_of_its_side() {
         join(&folder, &[&sides[..], &[flag, "v=u8"]].concat()).exits_with(1).complains_of(hint);
     }
 }
+
+#[test]
+fn columns_of_a_key_that_are_no_numbers_leave_those_that_are_compared() {
+    let folder = Folder::new();
+    folder.write("t.csv", "x,z,v\n1,5,a\n");
+    folder.build("t.csv", "t.ogive", &["--key", "x", "--key", "z", "--key-type", "(i32, text)"]);
+    folder.write("k.csv", "x,z,w\n1,5,p\n5000000000,7,q\n");
+    let found = join(&folder, &["k.csv", "t.ogive", "--on", "x,z", "--kind", "left"]).exits_with(0).stdout;
+    assert_eq!(found.lines().count(), 3, "{found}");
+    folder.build("t.csv", "n.ogive", &["--key", "x", "--key", "z"]);
+    folder.write("y.csv", "x,z,w\n1,,p\n2.5,,q\n");
+    let found = join(&folder, &["y.csv", "n.ogive", "--on", "x,z", "--kind", "left"]).exits_with(0).stdout;
+    assert_eq!(found.lines().count(), 3, "{found}");
+    folder.write("sec.csv", "sec,title\n1.1,Intro\n1.10,Results\n");
+    let told = folder.run(&["build", "sec.csv", "-o", "s.ogive"]).exits_with(0);
+    told.complains_of("--type 'sec=decimal(18,2)' keeps them exact, and 'sec=text' as they are written");
+}

@@ -102,3 +102,45 @@ fn equal_numbers_are_equal_however_they_are_written() {
     folder.write("f.csv", "k,b\n7.5,p\n");
     join(&folder, &["f.csv", "l.ogive"]).exits_with(0).prints("");
 }
+
+#[test]
+fn several_columns_of_a_key_are_given_in_any_order_and_words_of_conditions_are_columns() {
+    let folder = Folder::new();
+    folder.write("ab.csv", "a,b,x\n1,2,p\n2,1,q\n3,4,r\n");
+    folder.write("ab2.csv", "a,b,y\n1,2,P\n2,1,Q\n3,4,R\n");
+    folder.build("ab.csv", "ab.ogive", &["--key", "a", "--key", "b"]);
+    let rows = "1,2\tP\tp\n2,1\tQ\tq\n3,4\tR\tr\n";
+    for on in ["b,a", "a,b", "b=b,a=a"] {
+        assert_eq!(join(&folder, &["ab2.csv", "ab.ogive", "--on", on]).exits_with(0).stdout, rows, "{on}");
+    }
+    join(&folder, &["ab2.csv", "ab.ogive", "--on", "b"]).exits_with(2).complains_of("give --on 'a,b'");
+    folder.write("w1.csv", "id,city,n\n1,Ulm,5\n2,Bonn,7\n3,Rom,1\n");
+    folder.write("w2.csv", "id,town,m\n1,Ulm,4\n2,Bonn 2,8\n3,town,1\n");
+    for (condition, ids) in [
+        ("left.city = town", "1"),
+        ("city = right.town", "1"),
+        ("city = \"town\"", "1"),
+        ("left.city != town", "2 3"),
+        ("right.town = 'town'", "3"),
+        ("left.n > m", "1"),
+    ] {
+        let found = join(&folder, &["w1.csv", "w2.csv", "--on", "id", "--where", condition]).exits_with(0).stdout;
+        let found: Vec<&str> = found.lines().filter_map(|line| line.split('\t').next()).collect();
+        assert_eq!(found.join(" "), ids, "{condition}");
+    }
+    folder.write("n1.csv", "1,a\n2,b\n");
+    join(&folder, &["n1.csv", "ab2.csv"]).exits_with(2).complains_of("--no-header --on 1");
+}
+
+#[test]
+fn what_is_not_there_is_said_before_its_format() {
+    let folder = Folder::new();
+    for command in
+        [&["db", "import", "s", "nothere", "--key", "id"][..], &["build", "nothere", "-o", "t", "--key", "a"]]
+    {
+        folder.run(command).exits_with(1).complains_of("No such file").keeps_quiet_about("lines of text");
+    }
+    folder.write("sex.csv", "id,sex\n1,f\n2,f\n");
+    let told = folder.run(&["build", "sex.csv", "-o", "t.ogive"]).exits_with(0);
+    told.complains_of("column 'sex' is bool, since each of its values is 'f'");
+}

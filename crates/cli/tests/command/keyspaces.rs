@@ -303,7 +303,7 @@ fn a_null_does_not_become_empty_text_in_a_field_that_has_none() {
     folder.run(&["db", "import", "s", "first.csv"]).exits_with(0);
     folder.run(&["db", "import", "s", "quoted.csv"]).exits_with(0);
     let refused = folder.run(&["db", "import", "s", "second.csv"]).exits_with(1);
-    refused.complains_of("not of type text").complains_of("--nullable NAME");
+    refused.complains_of("not of type text").complains_of("ogive db alter STORE KEYSPACE --nullable 'name'");
     folder.run(&["db", "alter", "s", "--nullable", "name"]).exits_with(0);
     folder.run(&["db", "import", "s", "second.csv"]).exits_with(0);
     let rows = folder.run(&["scan", "s", "--json"]).exits_with(0).stdout;

@@ -88,3 +88,16 @@ fn null_keys_of_a_file_match_nothing_in_a_table_or_a_store() {
         assert_eq!(kept, "id,name,town\n1,a,\n,b,\n,d,\n");
     }
 }
+
+#[test]
+fn a_late_value_beside_a_null_key_widens_the_column_of_a_join() {
+    let folder = Folder::new();
+    let rows: String = (0..1500).map(|row| format!("{row},{row}\n")).collect();
+    folder.write("a.csv", format!("k,av\n{rows},x\n"));
+    folder.write("b.csv", "k,bv\n1,1\n");
+    for out in ["o.csv", "o.ogive"] {
+        let run = folder.run(&["join", "a.csv", "b.csv", "--on", "k", "--kind", "left", "-o", out]);
+        run.exits_with(0).complains_of("column 'av'");
+    }
+    assert!(std::fs::read_to_string(folder.path("o.csv")).unwrap().ends_with("\n,x,\n"));
+}

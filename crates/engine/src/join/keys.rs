@@ -109,7 +109,7 @@ fn converted(facts: [&RelationFacts; 2], kind: JoinKind, is_written: bool) -> Re
 fn no_common_type([left, right]: [&RelationFacts; 2]) -> Error {
     Error::input(format!(
         "the keys of a full join are those of both inputs, and no type holds all keys of type {} in {} and of type {} \
-         in {}; join them twice instead, as a left join and with the inputs exchanged",
+         in {}; join them twice instead: as a left join, and as an anti join with the inputs exchanged",
         left.key_type, left.name, right.key_type, right.name
     ))
 }

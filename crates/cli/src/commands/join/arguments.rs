@@ -72,7 +72,8 @@ pub(crate) struct JoinArguments {
     #[command(flatten)]
     pub(super) both: BothSides,
 
-    /// Output file: .csv, .tsv, .jsonl or .ndjson, .parquet if built in, else a table; - for standard output
+    /// Output file: .csv, .tsv, .jsonl or .ndjson, .parquet or .pq if built in, .ogive for a table; - for standard
+    /// output
     #[arg(short, long, value_name = "OUT", value_parser = OsStringValueParser::new().try_map(path_argument))]
     pub(super) output: PathBuf,
 
@@ -365,6 +366,15 @@ impl OnColumns {
     /// All columns of an option that is repeated.
     pub(super) fn all(given: &[Self]) -> Self {
         Self(given.iter().flat_map(|columns| columns.0.iter().cloned()).collect())
+    }
+
+    /// The same in the order of the key of one side, if they are all of its columns.
+    pub(super) fn in_order_of(&self, side: usize, key: &[String]) -> Self {
+        let pair = |name: &String| self.0.iter().find(|pair| pair[side] == *name).cloned();
+        match key.iter().map(pair).collect::<Option<Vec<_>>>() {
+            Some(pairs) if pairs.len() == self.0.len() => Self(pairs),
+            _ => self.clone(),
+        }
     }
 
     /// Those of one side.

@@ -11,8 +11,9 @@ use std::cmp::Ordering;
 type Holds = fn(Ordering) -> bool;
 
 /// Operators, longer ones before those that they begin with.
-const OPERATORS: [(&str, Holds); 6] = [
+const OPERATORS: [(&str, Holds); 7] = [
     ("!=", Ordering::is_ne),
+    ("<>", Ordering::is_ne),
     ("<=", Ordering::is_le),
     (">=", Ordering::is_ge),
     ("=", Ordering::is_eq),
@@ -45,7 +46,7 @@ enum Operand {
 enum WrittenOperand<'a> {
     /// The name of a column, after that of its side if that is given.
     Column(Option<bool>, String),
-    /// A constant, unless the other operand is none either.
+    /// The name of a column, or else a constant.
     Word(&'a str),
 }
 
@@ -83,15 +84,16 @@ fn parse_one(text: &str, types: [&RecordType; 2]) -> Result<Comparison> {
         split(text).ok_or_else(|| wrong("it has none of =, !=, <, <=, > and >=".into()))?;
     let column = |written: &WrittenOperand<'_>| match written {
         WrittenOperand::Column(side, name) => column(*side, name, types).map(Some),
+        WrittenOperand::Word(word) if is_column(word, types) => self::column(None, word, types).map(Some),
         WrittenOperand::Word(_) => Ok(None),
     };
     let operands = [WrittenOperand::new(first), WrittenOperand::new(second)];
-    let mut columns = [column(&operands[0]).map_err(&wrong)?, column(&operands[1]).map_err(&wrong)?];
-    if let [WrittenOperand::Word(one), WrittenOperand::Word(other)] = operands {
-        columns = [one, other].map(|name| self::column(None, name, types).ok());
-    }
+    let columns = [column(&operands[0]).map_err(&wrong)?, column(&operands[1]).map_err(&wrong)?];
     let written_constant = |written: &str, key_type: KeyType| {
         let quoted = written.strip_prefix('\'').and_then(|text| text.strip_suffix('\''));
+        if quoted.is_none() && key_type == KeyType::Text && written.parse::<f64>().is_ok() {
+            return Err(wrong(format!("text and numbers are not compared; write '{written}' in quotes for text")));
+        }
         let text = quoted.map_or_else(|| written.to_owned(), |quoted| quoted.replace("''", "'"));
         constant(&text, key_type).ok_or_else(|| wrong(format!("'{text}' is not of type {key_type}")))
     };
@@ -120,6 +122,12 @@ fn constant(text: &str, key_type: KeyType) -> Option<(Operand, Measure)> {
         let value = of_type.parse(text).and_then(|bytes| of_type.decode(&bytes)).ok()?;
         Some((Operand::Constant(value), Measure::of(of_type)))
     })
+}
+
+/// Whether a word is the name of a column, and no number.
+fn is_column(word: &str, types: [&RecordType; 2]) -> bool {
+    let is_number = word.parse::<f64>().is_ok();
+    !is_number && types.iter().any(|types| types.columns().iter().any(|column| column.name == word))
 }
 
 /// The operands, and the operator between them: the first that is not in quotes.
@@ -272,6 +280,10 @@ mod tests {
             "\"id\" = 7",
             "price < limit",
             "n != 4",
+            "n <> 4",
+            "left.price < limit",
+            "price = right.n",
+            "price < \"limit\"",
         ] {
             assert!(parsed(text).is_ok(), "{text}: {:?}", parsed(text));
         }
@@ -287,6 +299,9 @@ mod tests {
             ("\"colour\" = 'red'", "there is no column colour; the left columns are"),
             ("\"kind\" = 'red'", "both sides have a column kind"),
             ("left.price = red", "not of type u8"),
+            ("left.price = kind", "both sides have a column kind"),
+            ("limit = 'price'", "not of type f64"),
+            ("left.kind > 9", "text and numbers are not compared"),
             ("left.price < right.kind", "not compared"),
             ("left = 3", "there is no left."),
         ] {

@@ -2,7 +2,7 @@
 
 use super::arguments::{OnColumns, SideOptions, quoted};
 use crate::failure::{Failure, Result};
-use crate::input::Column;
+use crate::input::{Column, is_like_value};
 use crate::values::size::counted;
 use std::fmt;
 
@@ -46,9 +46,21 @@ impl JoinedOn {
         let chosen = if on.0.is_empty() {
             found(sides, &known)?
         } else {
-            [0, 1].iter().try_for_each(|&side| check(sides[side], &columns[side], side, on))?;
+            let on = [0, 1].into_iter().fold(on.clone(), |on, side| match &columns[side] {
+                SideColumns::Keyed(names) => on.in_order_of(side, names),
+                _ => on,
+            });
+            [0, 1].iter().try_for_each(|&side| check(sides[side], [&columns[side], &columns[1 - side]], side, &on))?;
             [on.of_side(0), on.of_side(1)]
         };
+        let [left, right] = &chosen;
+        if left.len() != right.len() && !left.is_empty() && !right.is_empty() {
+            let [one, other] = sides.map(SideOptions::shown);
+            return Err(Failure::usage(
+                format!("{one} is joined by {}, and {other} by {}", listed(left), listed(right)),
+                "name as many columns of both with --on, as in --on 'a=b,c=d'",
+            ));
+        }
         let mut aliases = sides.map(SideOptions::alias);
         if aliases[0] == aliases[1] {
             aliases = sides.map(|side| side.word.to_owned());
@@ -89,7 +101,7 @@ fn candidates(side: &SideOptions, names: &[String]) -> Vec<String> {
 }
 
 /// Refuses columns that are not those of a key.
-fn check(side: &SideOptions, columns: &SideColumns, index: usize, on: &OnColumns) -> Result<()> {
+fn check(side: &SideOptions, [columns, others]: [&SideColumns; 2], index: usize, on: &OnColumns) -> Result<()> {
     let wanted = on.of_side(index);
     let SideColumns::Keyed(names) = columns else { return Ok(()) };
     // A key without names needs none.
@@ -98,6 +110,14 @@ fn check(side: &SideOptions, columns: &SideColumns, index: usize, on: &OnColumns
         return Ok(());
     }
     let (alias, by) = (side.shown(), if names.is_empty() { "its key".to_owned() } else { listed(names) });
+    let is_named_there = |name: &String| matches!(others, SideColumns::Named(all) if all.contains(name));
+    if !names.is_empty() && names.iter().all(is_named_there) {
+        let names: Vec<String> = names.iter().map(|name| quoted(name)).collect();
+        return Err(Failure::usage(
+            format!("{alias} is joined by {by}, not by {}", listed(&wanted)),
+            format!("give --on '{}', or export it to a file to join it by other columns", names.join(",")),
+        ));
+    }
     let given = on.0.iter().enumerate().map(|(at, pair)| pair_with(pair, index, names.get(at)));
     let pairs: Vec<String> = given.chain(names.iter().skip(on.0.len()).map(|name| quoted(name))).collect();
     Err(Failure::usage(
@@ -152,7 +172,10 @@ fn unclear(sides: [&SideOptions; 2], names: [&[String]; 2], common: &[&String]) 
         [] => ("none has the same name", format!("{}={}", shown(names[0].first()), shown(names[1].first()))),
         [first, ..] => ("several have the same name", quoted(first)),
     };
-    let hint = format!("say which are compared with --on, as in --on '{example}'; --on 'a=b,c=d' compares several");
+    let mut hint = format!("say which are compared with --on, as in --on '{example}'; --on 'a=b,c=d' compares several");
+    if names.iter().any(|names| names.iter().any(|name| is_like_value(name))) {
+        hint.push_str("; --no-header --on 1 reads first lines without names as rows, and compares the first columns");
+    }
     Failure::usage(format!("{headers}: {what}"), hint)
 }
 
@@ -213,6 +236,8 @@ mod tests {
             ([named("id day"), named("id day")], "id,day", "joined a.id = b.id and a.day = b.day"),
             ([named("id day"), named("key")], "id=key", "joined a.id = b.key"),
             ([keyed("id"), named("day id")], "", "joined a.id = b.id"),
+            ([named("x y"), keyed("p q")], "y=q,x=p", "joined a.x = b.p and a.y = b.q"),
+            ([keyed("a b"), named("b a")], "b,a", "joined a.a = b.a and a.b = b.b"),
             ([named("day x"), keyed("id")], "", "joined a.day = b.id"),
             ([keyed(""), named("day id")], "", "joined a = b.day"),
             ([keyed("x"), keyed("")], "", "joined a.x = b"),

@@ -647,7 +647,7 @@ impl SideOptions {
         if !is_wrong || !is_untyped(&self.input) || !self.input.is_rereadable() {
             return opened;
         }
-        match self.input.own_key_type() {
+        match self.input.own_key_type(key_type) {
             Ok(own) if own.is_comparable(key_type) => self.open_file(Some((own, self)), opening).or(opened),
             _ => opened,
         }
