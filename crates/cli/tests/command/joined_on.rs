@@ -128,7 +128,7 @@ fn several_columns_of_a_key_are_given_in_any_order_and_words_of_conditions_are_c
         let found: Vec<&str> = found.lines().filter_map(|line| line.split('\t').next()).collect();
         assert_eq!(found.join(" "), ids, "{condition}");
     }
-    folder.write("n1.csv", "1,a\n2,b\n");
+    folder.write("n1.csv", "1,x\n2,y\n");
     join(&folder, &["n1.csv", "ab2.csv"]).exits_with(2).complains_of("--no-header --on 1");
 }
 
