@@ -8,6 +8,7 @@
 
 use ogive::io::{MemoryStorage, Storage};
 use ogive::table::{TableWriteOptions, TableWriter};
+use ogive::types::{IndexDefinition, KeyType, RecordType, ValueType};
 use ogive::{Cause, Change, ChangePosition, Db, DbChanges, DbOptions, Durability, Error, Result};
 use ogive_testkit::{CrashOptions, Random, Repeat, SimulatedDisk, enumerate_crashes, seeds};
 use std::collections::BTreeMap;
@@ -452,4 +453,33 @@ fn batches_of_threads_that_share_groups_keep_their_borders() {
         assert_eq!(*next.entry(thread).and_modify(|round| *round += 1).or_insert(0), round);
     }
     assert_eq!(next, (0..threads).map(|thread| (thread, rounds - 1)).collect());
+}
+
+#[test]
+fn followers_see_rows_and_no_entries_of_their_indexes() {
+    let db = Db::open(memory(), &small()).unwrap();
+    let users = db.keyspace("users").unwrap();
+    let values: ValueType = "{name: text}".parse().unwrap();
+    drop(users.declare(&RecordType::new(KeyType::U8, values.clone())).unwrap());
+    let start = db.subscribe(SUBSCRIBER).unwrap();
+    let insert = |key: u8, name: &str| users.insert([key], values.parse(name).unwrap()).unwrap();
+    let by_name: IndexDefinition = "name".parse().unwrap();
+    insert(1, "ann");
+    db.create_index("by_name", &users, &by_name).unwrap();
+    insert(2, "bob");
+    users.remove([1]).unwrap();
+    db.flush().unwrap();
+    assert!(db.drop_index("by_name").unwrap());
+    insert(3, "cid");
+    db.create_index("by_name", &users, &by_name).unwrap();
+    db.flush().unwrap();
+    assert!(db.drop_keyspace("users").unwrap());
+    db.insert("last", "one").unwrap();
+    let set = |key: u8, name: Option<&str>| {
+        vec![Plain::Set("users".into(), vec![key], name.map(|name| values.parse(name).unwrap()))]
+    };
+    let last = vec![Plain::Set("default".into(), b"last".to_vec(), Some(b"one".to_vec()))];
+    let dropped = vec![Plain::Drop("users".into())];
+    let expected = [set(1, Some("ann")), set(2, Some("bob")), set(1, None), set(3, Some("cid")), dropped, last];
+    assert_eq!(rest(&mut db.changes_since(start).unwrap()).unwrap(), expected);
 }
