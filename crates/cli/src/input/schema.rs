@@ -265,14 +265,7 @@ impl Schema {
             key.nullable |= key.guessed;
         }
         let values = columns.split_off(key_count);
-        remarks.extend(values.iter().filter_map(|column| column.mixed_scales(&options.flag("type"))));
-        // Those of joins are compared exactly.
-        let keys = columns.iter().filter(|_| !options.leaves_null_keys_out());
-        let as_written = |key: &ReadColumn| {
-            let remark = key.mixed_scales(&options.flag("type"))?;
-            Some(format!("{remark}, and '{}=text' as they are written", key.name))
-        };
-        remarks.extend(keys.filter_map(as_written));
+        remarks.extend(remarks_on_scales(options, &columns, &values));
         let schema = Self::new(options, columns, values, names.len() > 1 || options.has_columns(), remarks)?;
         guesses.truncate(key_count);
         Ok(Self { file_columns: names.len(), names, guesses, ..schema })
@@ -409,6 +402,18 @@ impl ReadColumn {
         let is_other = (key_type, nullable) != (self.key_type, self.nullable);
         is_other.then(|| format!("{key_type}{}", if nullable { "?" } else { "" }))
     }
+}
+
+/// What keeps numbers exact in the columns of the key and in those of the value.
+fn remarks_on_scales(options: &InputOptions, keys: &[ReadColumn], values: &[ReadColumn]) -> Vec<String> {
+    let of_values = values.iter().filter_map(|column| column.mixed_scales(&options.flag("type")));
+    // Keys of joins are compared exactly.
+    let keys = keys.iter().filter(|_| !options.leaves_null_keys_out());
+    let of_keys = keys.filter_map(|key| {
+        let remark = key.mixed_scales(&options.flag("type"))?;
+        Some(format!("{remark}, and '{}=text' as they are written", key.name))
+    });
+    of_values.chain(of_keys).collect()
 }
 
 fn field(column: &ReadColumn) -> Field {

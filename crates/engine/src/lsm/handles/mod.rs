@@ -19,8 +19,6 @@ mod schedule_tests;
 pub(super) mod snapshot;
 pub(super) mod stats;
 pub(super) mod table_stats;
-#[cfg(test)]
-mod thread_tests;
 pub(super) mod transaction;
 pub(super) mod transaction_range;
 #[cfg(test)]

@@ -8,4 +8,6 @@ pub(super) mod maintain;
 pub(crate) mod newest_state;
 pub(super) mod recover;
 mod tables;
+#[cfg(test)]
+mod thread_tests;
 pub(crate) mod unreferenced;
