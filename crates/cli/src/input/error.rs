@@ -326,8 +326,8 @@ impl InputError {
             Self::NoKeys { .. } => "give a file with a key on each line, as `ogive get` takes them".into(),
             Self::WrongKey { described, .. } => format!("keys of the table are {described}, one on each line"),
             Self::TextBehindQuote { .. } => {
-                "write a quote within quotes twice, in Spark by option(\"escape\", \"\\\"\"); --lenient takes such text \
-                 as a part of the field, backslashes included"
+                "write a quote within quotes twice, in Spark by option(\"escape\", \"\\\"\"); --lenient takes such \
+                 text as a part of the field, backslashes included"
                     .into()
             }
             Self::UnknownEscape { .. } => "the escapes are \\t, \\n, \\r, \\b, \\f, \\v, \\\\, and \\N for a null; \
