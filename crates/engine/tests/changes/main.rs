@@ -463,7 +463,7 @@ fn followers_see_rows_and_no_entries_of_their_indexes() {
     drop(users.declare(&RecordType::new(KeyType::U8, values.clone())).unwrap());
     let start = db.subscribe(SUBSCRIBER).unwrap();
     let insert = |key: u8, name: &str| users.insert([key], values.parse(name).unwrap()).unwrap();
-    let by_name: IndexDefinition = "name".parse().unwrap();
+    let by_name = IndexDefinition::by("name").unwrap();
     insert(1, "ann");
     db.create_index("by_name", &users, &by_name).unwrap();
     insert(2, "bob");

@@ -14,7 +14,7 @@
 //! them. Value files that a kept log points into stay in the manifest.
 
 use super::small_file::SmallFile;
-use crate::error::Result;
+use crate::error::{Cause, Error, Result};
 use crate::file_format::{CHANGES_MAGIC, SUBSCRIBER_MAGIC};
 use crate::io::Storage;
 use crate::lsm::state::entry::{KeyspaceId, SEQUENCE_MAX, Sequence, put_varint, take_varint};
@@ -22,6 +22,7 @@ use crate::lsm::state::version::{
     FileKind, ManifestEdit, RECORD_NAME, StatedTypes, kept_name, subscriber_file, subscriber_of,
 };
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::io;
 
 const RECORD: SmallFile = SmallFile { magic: &CHANGES_MAGIC };
 const SUBSCRIBER: SmallFile = SmallFile { magic: &SUBSCRIBER_MAGIC };
@@ -33,7 +34,12 @@ const SUBSCRIBER: SmallFile = SmallFile { magic: &SUBSCRIBER_MAGIC };
 /// Errors of the storage.
 pub(in crate::lsm) fn subscribers(storage: &dyn Storage, store: u64) -> Result<BTreeMap<String, Sequence>> {
     let mut found = BTreeMap::new();
-    for name in storage.list()?.iter().filter_map(|name| subscriber_of(name)) {
+    let names = match storage.list() {
+        // A folder that is gone has none; whoever writes to the store is told of that.
+        Err(Error { cause: Cause::Io(io::ErrorKind::NotFound), .. }) => return Ok(found),
+        names => names?,
+    };
+    for name in names.iter().filter_map(|name| subscriber_of(name)) {
         if let Some(acknowledged) = acknowledged(storage, store, name)? {
             found.insert(name.to_owned(), acknowledged);
         }
