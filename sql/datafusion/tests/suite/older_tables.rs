@@ -105,10 +105,11 @@ async fn tables_of_all_ages_go_on_when_fields_are_added() {
         check_oldest(context).await;
     }
     assert_eq!(cells(&context, "select count(*), max(a) from seen").await, ["10 two"]);
-    for statement in ["delete from one where id = 1", "update one set a = 'x'"] {
-        let refused = run(&context, statement).await.unwrap_err();
-        assert!(refused.contains("takes no"), "{refused}");
-    }
+    // An update would lose the fields that the table does not know; rows are removed by their keys.
+    let refused = run(&context, "update one set a = 'x'").await.unwrap_err();
+    assert!(refused.contains("open it with its own types"), "{refused}");
+    run(&context, "delete from one where id = 12").await.unwrap();
+    assert_eq!(cells(&context, "select count(*) from one where id <= 12").await, ["2"]);
 }
 
 /// Rows of three fields and the key without some of the last fields.
