@@ -6,7 +6,6 @@ use std::str::FromStr;
 
 /// A folder and a size, as `--cache` takes them.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[cfg_attr(not(feature = "object-store"), expect(dead_code, reason = "no store is read"))]
 pub(crate) struct CacheArgument {
     folder: PathBuf,
     size_bytes: Option<u64>,
