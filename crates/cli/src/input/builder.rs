@@ -3,7 +3,7 @@
 use super::InputError;
 use super::null_keys::NullKeys;
 use super::record::Record;
-use super::schema::{ReadColumn, Schema};
+use super::schema::{ReadColumn, Schema, stated_otherwise};
 use ogive::KeyType;
 use ogive::types::{Component, NullOrder, RowBuilder, TupleType, Value, ValueType};
 use ogive_text::{FieldBytes, Separated};
@@ -225,7 +225,7 @@ impl RecordBuilder {
     fn refuse(&self, column: &ReadColumn, written: Option<String>) -> InputError {
         let is_key = self.keys.iter().any(|key| key.name == column.name);
         if let Some(stated) = column.stated.as_deref()
-            && let Some(text) = written.as_deref().filter(|text| text.ends_with(stated))
+            && let Some(text) = written.as_deref().filter(|text| text.ends_with(&stated_otherwise("", stated)))
         {
             let line = self.line.map_or_else(String::new, |line| format!(" (line {line})"));
             let detail = format!("column '{}' in record {}{line} is {text}", column.name, self.records);

@@ -384,7 +384,7 @@ impl ReadColumn {
         match written {
             Some(written) if *written != target[start..] => {
                 let shown = self.key_type.display(written);
-                Err(Some(format!("{shown}, though its folder states {text}")))
+                Err(Some(stated_otherwise(&shown, text)))
             }
             _ => Ok(()),
         }
@@ -402,6 +402,11 @@ impl ReadColumn {
         let is_other = (key_type, nullable) != (self.key_type, self.nullable);
         is_other.then(|| format!("{key_type}{}", if nullable { "?" } else { "" }))
     }
+}
+
+/// A value, and what the folder of its file states of it.
+pub(super) fn stated_otherwise(shown: &str, stated: &str) -> String {
+    format!("{shown}, though its folder states {stated}")
 }
 
 /// What keeps numbers exact in the columns of the key and in those of the value.

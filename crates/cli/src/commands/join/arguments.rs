@@ -1,5 +1,6 @@
 //! Arguments of `ogive join`.
 
+use super::condition::unquoted;
 use crate::export::RecordFormat;
 use crate::failure::{Failure, Result};
 use crate::input::{Column, ColumnType, Format, InputOptions, ROW_LIMIT, input_path, parse_delimiter};
@@ -320,7 +321,7 @@ impl FromStr for OnColumns {
     fn from_str(text: &str) -> Result<Self, Infallible> {
         let pair = |part: &str| {
             let (left, right) = split_unquoted(part, '=');
-            [unquoted(left), unquoted(right.unwrap_or(left))]
+            [unquoted(left.trim()), unquoted(right.unwrap_or(left).trim())]
         };
         let (mut pairs, mut rest) = (Vec::new(), Some(text));
         while let Some(text) = rest {
@@ -332,7 +333,7 @@ impl FromStr for OnColumns {
     }
 }
 
-/// The text before the first of these characters outside quotes, and what is behind it.
+/// The text before the first separator outside quotes, and what is behind it.
 fn split_unquoted(text: &str, separator: char) -> (&str, Option<&str>) {
     let mut is_quoted = false;
     let found = text.char_indices().find(|&(_, character)| {
@@ -342,15 +343,6 @@ fn split_unquoted(text: &str, separator: char) -> (&str, Option<&str>) {
     match found {
         Some((at, _)) => (&text[..at], Some(&text[at + separator.len_utf8()..])),
         None => (text, None),
-    }
-}
-
-/// A name as it is, of one that may be in quotes.
-fn unquoted(name: &str) -> String {
-    let name = name.trim();
-    match name.strip_prefix('"').and_then(|name| name.strip_suffix('"')) {
-        Some(quoted) => quoted.replace("\"\"", "\""),
-        None => name.to_owned(),
     }
 }
 

@@ -163,7 +163,7 @@ impl<'a> WrittenOperand<'a> {
 }
 
 /// A name without its quotes; doubled quotes belong to it.
-fn unquoted(name: &str) -> String {
+pub(super) fn unquoted(name: &str) -> String {
     let quoted = name.strip_prefix('"').and_then(|name| name.strip_suffix('"'));
     quoted.map_or_else(|| name.to_owned(), |quoted| quoted.replace("\"\"", "\""))
 }

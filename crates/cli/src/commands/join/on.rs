@@ -111,15 +111,10 @@ fn check(side: &SideOptions, [columns, others]: [&SideColumns; 2], index: usize,
     }
     let (alias, by) = (side.shown(), if names.is_empty() { "its key".to_owned() } else { listed(names) });
     let is_named_there = |name: &String| matches!(others, SideColumns::Named(all) if all.contains(name));
-    if !names.is_empty() && names.iter().all(is_named_there) {
-        let names: Vec<String> = names.iter().map(|name| quoted(name)).collect();
-        return Err(Failure::usage(
-            format!("{alias} is joined by {by}, not by {}", listed(&wanted)),
-            format!("give --on '{}', or export it to a file to join it by other columns", names.join(",")),
-        ));
-    }
-    let given = on.0.iter().enumerate().map(|(at, pair)| pair_with(pair, index, names.get(at)));
-    let pairs: Vec<String> = given.chain(names.iter().skip(on.0.len()).map(|name| quoted(name))).collect();
+    // Of columns that the other side names alike, none of the given pairs is needed.
+    let kept = if !names.is_empty() && names.iter().all(is_named_there) { &[][..] } else { &on.0[..] };
+    let given = kept.iter().enumerate().map(|(at, pair)| pair_with(pair, index, names.get(at)));
+    let pairs: Vec<String> = given.chain(names.iter().skip(kept.len()).map(|name| quoted(name))).collect();
     Err(Failure::usage(
         format!("{alias} is joined by {by}, not by {}", listed(&wanted)),
         format!("give --on '{}', or export it to a file to join it by other columns", pairs.join(",")),

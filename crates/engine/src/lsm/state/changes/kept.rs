@@ -35,7 +35,7 @@ const SUBSCRIBER: SmallFile = SmallFile { magic: &SUBSCRIBER_MAGIC };
 pub(in crate::lsm) fn subscribers(storage: &dyn Storage, store: u64) -> Result<BTreeMap<String, Sequence>> {
     let mut found = BTreeMap::new();
     let names = match storage.list() {
-        // A folder that is gone has none; whoever writes to the store is told of that.
+        // A folder that is gone has none; the next write to the store fails by that.
         Err(Error { cause: Cause::Io(io::ErrorKind::NotFound), .. }) => return Ok(found),
         names => names?,
     };
