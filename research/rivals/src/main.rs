@@ -8,6 +8,7 @@ mod arguments;
 #[cfg(feature = "slatedb")]
 mod objects;
 mod systems;
+mod transfers;
 
 use std::io::Write;
 use std::process::ExitCode;
@@ -32,6 +33,7 @@ fn run(command: &Command, json: bool, out: &mut dyn Write) -> anyhow::Result<()>
             let bench = systems::others().into_iter().fold(StoreBench::new(&["worker"]), StoreBench::store);
             bench.run(command, json, out)
         }
+        Command::Transfers(run) => transfers::run(run, out, json),
         #[cfg(feature = "slatedb")]
         Command::Objects(run) => objects::run(run, out, json),
     }

@@ -82,5 +82,6 @@ mod workloads;
 pub use arguments::{StoreRunArguments, StoresCommand};
 pub use batch::StoreBatch;
 pub use bench::StoreBench;
+pub use ogive::OGIVE;
 pub use store::{KeyValueStore, StoreReader, StoreResult, StoreSessions, StoreWriter};
 pub use system::{StoreSettings, StoreSystem};

@@ -15,7 +15,8 @@ use super::batch::StoreBatch;
 use super::store::{KeyValueStore, StoreSessions};
 use super::system::{StoreSettings, StoreSystem};
 
-pub(super) const OGIVE: StoreSystem = StoreSystem {
+/// Ogive, as it is by default.
+pub const OGIVE: StoreSystem = StoreSystem {
     name: "ogive",
     settings: |settings| described(settings, Learning::default()),
     reads_directly: true,

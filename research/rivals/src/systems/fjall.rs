@@ -20,7 +20,7 @@ struct Fjall {
     synced: bool,
 }
 
-fn cache_bytes(settings: &StoreSettings) -> u64 {
+pub(crate) fn cache_bytes(settings: &StoreSettings) -> u64 {
     settings.memory_bytes.saturating_sub(MEMTABLES * settings.memtable_bytes).max(8 << 20)
 }
 
@@ -35,16 +35,18 @@ fn settings(settings: &StoreSettings) -> String {
 
 fn open(folder: &Path, settings: &StoreSettings) -> Result<Box<dyn StoreSessions>> {
     let database = Database::builder(folder).cache_size(cache_bytes(settings)).open()?;
-    let keyspace = database.keyspace("records", || {
-        KeyspaceCreateOptions::default()
-            .max_memtable_size(settings.memtable_bytes)
-            .data_block_hash_ratio_policy(HashRatioPolicy::all(HASH_RATIO))
-            .index_block_partitioning_policy(PartitioningPolicy::all(false))
-            .filter_block_partitioning_policy(PartitioningPolicy::all(false))
-            .index_block_pinning_policy(PinningPolicy::all(true))
-            .filter_block_pinning_policy(PinningPolicy::all(true))
-    })?;
+    let keyspace = database.keyspace("records", || keyspace_options(settings))?;
     Ok(Box::new(Fjall { database, keyspace, synced: settings.synced }))
+}
+
+pub(crate) fn keyspace_options(settings: &StoreSettings) -> KeyspaceCreateOptions {
+    KeyspaceCreateOptions::default()
+        .max_memtable_size(settings.memtable_bytes)
+        .data_block_hash_ratio_policy(HashRatioPolicy::all(HASH_RATIO))
+        .index_block_partitioning_policy(PartitioningPolicy::all(false))
+        .filter_block_partitioning_policy(PartitioningPolicy::all(false))
+        .index_block_pinning_policy(PinningPolicy::all(true))
+        .filter_block_pinning_policy(PinningPolicy::all(true))
 }
 
 impl StoreSessions for Fjall {

@@ -27,9 +27,9 @@ struct Lmdb {
     open: Option<Open>,
 }
 
-struct Open {
-    env: Env<WithoutTls>,
-    database: Database<Bytes, Bytes>,
+pub(crate) struct Open {
+    pub(crate) env: Env<WithoutTls>,
+    pub(crate) database: Database<Bytes, Bytes>,
 }
 
 fn settings(settings: &StoreSettings) -> String {
@@ -50,7 +50,7 @@ impl Open {
         unsafe_code,
         reason = "the map is undefined if another process changes the file; no other process knows the folder"
     )]
-    fn new(folder: &Path, synced: bool) -> Result<Self> {
+    pub(crate) fn new(folder: &Path, synced: bool) -> Result<Self> {
         let mut options = EnvOpenOptions::new().read_txn_without_tls();
         options.map_size(MAP_BYTES).max_readers(MOST_READERS);
         let unsynced = if synced { EnvFlags::empty() } else { EnvFlags::NO_SYNC | EnvFlags::WRITE_MAP };
@@ -59,6 +59,10 @@ impl Open {
         let database = env.create_database(&mut transaction, None)?;
         transaction.commit()?;
         Ok(Self { env, database })
+    }
+
+    pub(crate) fn close(self) {
+        self.env.prepare_for_closing().wait();
     }
 }
 
@@ -69,7 +73,7 @@ impl Lmdb {
 
     fn close(&mut self) {
         if let Some(open) = self.open.take() {
-            open.env.prepare_for_closing().wait();
+            open.close();
         }
     }
 }

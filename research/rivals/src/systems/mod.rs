@@ -2,17 +2,17 @@
 //! [`StoreSessions`](ogive_research::stores::StoreSessions) do.
 
 #[cfg(feature = "fjall")]
-mod fjall;
+pub(crate) mod fjall;
 #[cfg(feature = "leveldb")]
 mod leveldb;
 #[cfg(feature = "lmdb")]
-mod lmdb;
+pub(crate) mod lmdb;
 #[cfg(feature = "redb")]
-mod redb;
+pub(crate) mod redb;
 mod registry;
 #[cfg(feature = "rocksdb")]
-mod rocksdb;
+pub(crate) mod rocksdb;
 #[cfg(feature = "sqlite")]
-mod sqlite;
+pub(crate) mod sqlite;
 
 pub(crate) use registry::others;

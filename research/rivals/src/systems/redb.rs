@@ -8,15 +8,15 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use anyhow::Result;
 use ogive_research::stores::{StoreBatch, StoreReader, StoreSessions, StoreSettings, StoreSystem, StoreWriter};
-use redb::{Database, Durability, ReadOnlyTable, ReadableDatabase, TableDefinition};
+use redb::{Database, Durability, ReadOnlyTable, ReadableDatabase, TableDefinition, WriteTransaction};
 
 pub(crate) const REDB: StoreSystem = StoreSystem { name: "redb", settings, reads_directly: false, open };
 
-const TABLE: TableDefinition<'static, &[u8], &[u8]> = TableDefinition::new("records");
+pub(crate) const TABLE: TableDefinition<'static, &[u8], &[u8]> = TableDefinition::new("records");
 /// One commit in this number is durable where none need be.
 const DURABLE_EVERY: u64 = 256;
 
-struct Redb {
+pub(crate) struct Redb {
     database: Database,
     synced: bool,
     commits: AtomicU64,
@@ -29,13 +29,29 @@ fn settings(settings: &StoreSettings) -> String {
 }
 
 fn open(folder: &Path, settings: &StoreSettings) -> Result<Box<dyn StoreSessions>> {
+    Ok(Box::new(create(folder, settings)?))
+}
+
+pub(crate) fn create(folder: &Path, settings: &StoreSettings) -> Result<Redb> {
     let mut builder = Database::builder();
     builder.set_cache_size(settings.memory_bytes as usize);
     let database = builder.create(folder.join("data.redb"))?;
     let transaction = database.begin_write()?;
     transaction.open_table(TABLE)?;
     transaction.commit()?;
-    Ok(Box::new(Redb { database, synced: settings.synced, commits: AtomicU64::new(0) }))
+    Ok(Redb { database, synced: settings.synced, commits: AtomicU64::new(0) })
+}
+
+impl Redb {
+    /// A write transaction, as durable as the settings ask for.
+    pub(crate) fn begin(&self) -> Result<WriteTransaction> {
+        let mut transaction = self.database.begin_write()?;
+        let commit = self.commits.fetch_add(1, Ordering::Relaxed);
+        if !self.synced && !(commit + 1).is_multiple_of(DURABLE_EVERY) {
+            transaction.set_durability(Durability::None)?;
+        }
+        Ok(transaction)
+    }
 }
 
 impl StoreSessions for Redb {
@@ -63,11 +79,7 @@ struct RedbWriter<'s>(&'s Redb);
 
 impl StoreWriter for RedbWriter<'_> {
     fn write(&mut self, batch: &StoreBatch) -> Result<()> {
-        let mut transaction = self.0.database.begin_write()?;
-        let commit = self.0.commits.fetch_add(1, Ordering::Relaxed);
-        if !self.0.synced && !(commit + 1).is_multiple_of(DURABLE_EVERY) {
-            transaction.set_durability(Durability::None)?;
-        }
+        let transaction = self.0.begin()?;
         {
             let mut table = transaction.open_table(TABLE)?;
             for (key, value) in batch.iter() {

@@ -58,11 +58,17 @@ fn common_settings(settings: &StoreSettings) -> String {
 }
 
 fn cached(folder: &Path, settings: &StoreSettings) -> Result<Box<dyn StoreSessions>> {
+    open(folder, settings, &cached_options(settings)?)
+}
+
+/// Options with a block cache.
+pub(crate) fn cached_options(settings: &StoreSettings) -> Result<Options> {
     let mut table = table_options();
     table.set_block_cache(&Cache::new_lru_cache(cache_bytes(settings) as usize)?);
     let mut options = options(settings);
     options.set_use_direct_reads(settings.direct);
-    open(folder, settings, options, &table)
+    options.set_block_based_table_factory(&table);
+    Ok(options)
 }
 
 fn mapped(folder: &Path, settings: &StoreSettings) -> Result<Box<dyn StoreSessions>> {
@@ -70,17 +76,12 @@ fn mapped(folder: &Path, settings: &StoreSettings) -> Result<Box<dyn StoreSessio
     table.disable_cache();
     let mut options = options(settings);
     options.set_allow_mmap_reads(true);
-    open(folder, settings, options, &table)
+    options.set_block_based_table_factory(&table);
+    open(folder, settings, &options)
 }
 
-fn open(
-    folder: &Path,
-    settings: &StoreSettings,
-    mut options: Options,
-    table: &BlockBasedOptions,
-) -> Result<Box<dyn StoreSessions>> {
-    options.set_block_based_table_factory(table);
-    Ok(Box::new(RocksDb { db: DB::open(&options, folder)?, synced: settings.synced }))
+fn open(folder: &Path, settings: &StoreSettings, options: &Options) -> Result<Box<dyn StoreSessions>> {
+    Ok(Box::new(RocksDb { db: DB::open(options, folder)?, synced: settings.synced }))
 }
 
 fn table_options() -> BlockBasedOptions {

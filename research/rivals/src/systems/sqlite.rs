@@ -9,8 +9,9 @@ use rusqlite::{Connection, params};
 
 pub(crate) const SQLITE: StoreSystem = StoreSystem { name: "sqlite", settings, reads_directly: false, open };
 
-const PUT: &str = "INSERT OR REPLACE INTO records VALUES (?1, ?2)";
-const GET: &str = "SELECT value FROM records WHERE key = ?1";
+pub(crate) const DATA: &str = "data.sqlite";
+pub(crate) const PUT: &str = "INSERT OR REPLACE INTO records VALUES (?1, ?2)";
+pub(crate) const GET: &str = "SELECT value FROM records WHERE key = ?1";
 const SCAN: &str = "SELECT key, value FROM records WHERE key >= ?1 ORDER BY key LIMIT ?2";
 const PAGE_BYTES: i64 = 4096;
 /// A commit waits so long for the ones before it.
@@ -34,14 +35,14 @@ fn settings(settings: &StoreSettings) -> String {
 }
 
 fn open(folder: &Path, settings: &StoreSettings) -> Result<Box<dyn StoreSessions>> {
-    let path = folder.join("data.sqlite");
+    let path = folder.join(DATA);
     let keeper = connect(&path, settings)?;
     keeper
         .execute("CREATE TABLE IF NOT EXISTS records (key BLOB PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID", [])?;
     Ok(Box::new(Sqlite { path, settings: *settings, keeper: keeper.into() }))
 }
 
-fn connect(path: &Path, settings: &StoreSettings) -> Result<Connection> {
+pub(crate) fn connect(path: &Path, settings: &StoreSettings) -> Result<Connection> {
     let connection = Connection::open(path)?;
     connection.busy_timeout(PATIENCE)?;
     connection.pragma_update(None, "page_size", PAGE_BYTES)?;
