@@ -23,6 +23,7 @@ use pyo3::types::{PyString, PyTuple};
 use std::borrow::Cow;
 use std::ops::Bound;
 use std::sync::{Arc, OnceLock};
+use std::time::{Duration, SystemTime};
 
 /// A keyspace of a store. See `ogive.Keyspace`.
 #[pyclass(module = "ogive._internal", frozen, subclass)]
@@ -350,6 +351,25 @@ impl Keyspace {
     fn types(&self) -> PyResult<(String, String)> {
         let types = &self.typed()?.types;
         Ok((types.keys.to_string(), types.values.to_string()))
+    }
+
+    /// Sets the value of a key until a time, in milliseconds since the start of 1970.
+    #[pyo3(name = "_insert_with")]
+    fn insert_with(&self, py: Python<'_>, key: &Object<'_>, value: &Object<'_>, expires_ms: u64) -> PyResult<()> {
+        let expires = SystemTime::UNIX_EPOCH + Duration::from_millis(expires_ms);
+        self.write(py, (key, value), |keyspace, key, value| keyspace.insert_with(key, value, expires))
+    }
+
+    /// Lets records expire so many milliseconds after they are written, or at the time in a field, or not at all.
+    #[pyo3(name = "_expire")]
+    fn expire(&self, py: Python<'_>, after_ms: Option<u64>, field: Option<String>) -> PyResult<()> {
+        let typed = self.typed()?;
+        let keyspace = typed.keyspace()?;
+        py.detach(|| match &field {
+            Some(field) => keyspace.expire_at_field(field),
+            None => keyspace.expire_after(after_ms.map(Duration::from_millis)),
+        })
+        .or_raise()
     }
 
     /// Alters the fields of values: adds some, lets some be null, and gives some a type that holds their values.

@@ -13,13 +13,14 @@ use super::store::{RecoveredMemtables, RepairContext, RepairReport, open_values}
 use crate::block::BlockCache;
 use crate::block::header::{StoreBinding, new_nonce};
 use crate::error::{Error, Result};
-use crate::io::Storage;
+use crate::io::{Storage, unix_time_ms};
 use crate::lsm::DbOptions;
 use crate::lsm::compact::LevelsBelow;
 use crate::lsm::core::wal;
 use crate::lsm::read::merge::MergeCursor;
 use crate::lsm::state::cursor::EntryCursor;
 use crate::lsm::state::entry::{KeyspaceId, Sequence};
+use crate::lsm::state::expiry::store_time::RecordedTimes;
 use crate::lsm::state::memtable::Memtable;
 use crate::lsm::state::range_tombstones::RangeTombstones;
 use crate::lsm::state::tables::table_file::{
@@ -79,6 +80,10 @@ pub(super) fn rebuild(
         edit.added.extend(outcome.tables.into_iter().map(|meta| (keyspace, LEVELS - 1, Arc::new(meta))));
         edit.value_files_added.extend(outcome.value_files.iter().map(|file| (file.number(), file.len_bytes())));
     }
+    edit.times = times(&edit, stale);
+    let ruled = stale.into_iter().flat_map(|state| &state.keyspaces).filter(|(_, keyspace)| keyspace.expiry.is_some());
+    let ruled = ruled.filter(|(id, _)| **id == 0 || keyspaces.contains(id));
+    edit.expiry = ruled.map(|(&id, keyspace)| (id, keyspace.expiry.clone())).collect();
     let name_of =
         |id: KeyspaceId| statements.get(&id).map_or_else(|| format!("keyspace {id}"), |stated| stated.name.clone());
     edit.keyspaces_created = keyspaces.iter().filter(|&&id| id > 0).map(|&id| (id, name_of(id))).collect();
@@ -105,6 +110,13 @@ pub(super) fn rebuild(
         is_loss_known: false,
         manifest_rebuilt: true,
     })
+}
+
+/// The times of a store with records that expire: those of the outdated manifest, or else what the clock says.
+fn times(edit: &ManifestEdit, stale: Option<&ManifestState>) -> Option<RecordedTimes> {
+    let expire = edit.added.iter().any(|(.., table)| table.expiring.is_some());
+    let by_clock = || expire.then(|| RecordedTimes { told_ms: 0, base_ms: unix_time_ms() });
+    stale.and_then(|state| state.times).or_else(by_clock)
 }
 
 /// Names and types of keyspaces: those of the outdated manifest, else as the newest table of each states them. A name

@@ -5,9 +5,12 @@ use super::store::{DEFAULT_KEYSPACE, StoreFolder, existing};
 use crate::failure::{Failure, Result};
 use crate::outcome::Outcome;
 use crate::output::Output;
+use crate::values::size::duration;
 use ogive::KeyType;
+use ogive::lsm::ExpiryRule;
 use ogive::types::{Alteration, Field, ValueType};
 use serde_json::json;
+use std::time::Duration;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -15,6 +18,7 @@ Examples:
   ogive db alter shop orders --widen 'amount: u64'       in the keyspace 'orders', where it was u32
   ogive db alter shop orders --nullable price --dry-run  only tell what the types would be
   ogive db alter shop --to '{name: text, n: i64?}'       all fields together
+  ogive db alter shop carts --expire-after 30d           records written from now on are gone after 30 days
 
 Fields are added at the end, and may be null. A field may be null from now on, or get a type that holds all its values
 exactly: a wider integer (i128 or decimal(20,0) for u64), f64 for f32 and integers of 32 bits, a decimal with no fewer
@@ -24,7 +28,7 @@ not removed, renamed or moved, and keys and the units of timestamps stay. Of val
 No record is rewritten: each is read in the new type, and `ogive db compact` writes them anew. But for fields that are
 only added, releases of Ogive before this one cannot open the store any more.";
 
-/// Alter the fields of a keyspace, without rewriting its records
+/// Alter the fields of a keyspace, without rewriting its records, or when its records expire
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct DbAlter {
@@ -51,9 +55,25 @@ pub(crate) struct DbAlter {
     #[arg(long, value_name = "TYPE", conflicts_with_all = ["add", "nullable", "widen"])]
     to: Option<ValueType>,
 
+    /// Let records expire so long after they are written, from now on, as in 30m or 90d; 'never' ends it
+    #[arg(long, value_name = "TIME", value_parser = after, conflicts_with_all = ["add", "nullable", "widen", "to"])]
+    expire_after: Option<ExpireAfter>,
+
+    /// Let records expire at the time in this field, a timestamp in UTC, from now on
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["add", "nullable", "widen", "to", "expire_after"])]
+    expire_at: Option<String>,
+
     /// Only check the alteration, and tell the types
     #[arg(long)]
     dry_run: bool,
+}
+
+/// How long records are kept; `None` for ever.
+#[derive(Clone, Copy, Debug)]
+struct ExpireAfter(Option<Duration>);
+
+fn after(text: &str) -> std::result::Result<ExpireAfter, String> {
+    if text == "never" { Ok(ExpireAfter(None)) } else { duration(text).map(|after| ExpireAfter(Some(after))) }
 }
 
 /// A field by its name and type.
@@ -78,7 +98,10 @@ impl DbAlter {
             return Ok(Alteration::to(values.clone()));
         }
         if self.add.is_empty() && self.nullable.is_empty() && self.widen.is_empty() {
-            return Err(Failure::usage("no alteration was given", "use --add, --nullable, --widen or --to"));
+            return Err(Failure::usage(
+                "no alteration was given",
+                "use --add, --nullable, --widen, --to, --expire-after or --expire-at",
+            ));
         }
         let alteration = self.add.iter().cloned().fold(Alteration::new(), Alteration::add_field);
         let alteration = self.nullable.iter().fold(alteration, |altered, name| altered.allow_null(name));
@@ -86,8 +109,39 @@ impl DbAlter {
     }
 }
 
+/// Sets the rule by which records expire.
+fn set_expiry(arguments: &DbAlter, output: &mut Output) -> Result<Outcome> {
+    let DbAlter { store, keyspace: name, dry_run, expire_after, expire_at, .. } = arguments;
+    if *dry_run {
+        return Err(Failure::usage("--dry-run is about types", "leave it out"));
+    }
+    keys::check_name(name)?;
+    let db = store.write()?;
+    let keyspace = existing(&db, &store.folder, name)?;
+    match expire_at {
+        Some(field) => keyspace.expire_at_field(field)?,
+        None => keyspace.expire_after(expire_after.and_then(|ExpireAfter(after)| after))?,
+    }
+    let rule = match keyspace.expiry() {
+        Some(ExpiryRule::After(after)) => format!("expire {after:?} after they are written"),
+        Some(ExpiryRule::AtField(field)) => format!("expire at their field {field:?}"),
+        _ => "do not expire".to_owned(),
+    };
+    drop(keyspace);
+    db.close().map_err(|error| Failure::from(error).but(format!("the keyspace {name:?} was altered")))?;
+    if output.is_json() {
+        output.json(&json!({ "keyspace": name, "records": rule }))?;
+    } else {
+        output.line(format_args!("{store}: keyspace {name:?}: records that are written from now on {rule}"))?;
+    }
+    Ok(Outcome::Done)
+}
+
 /// Runs the command.
 pub(crate) fn run(arguments: &DbAlter, output: &mut Output) -> Result<Outcome> {
+    if arguments.expire_after.is_some() || arguments.expire_at.is_some() {
+        return set_expiry(arguments, output);
+    }
     let DbAlter { store, keyspace: name, dry_run, .. } = arguments;
     let alteration = arguments.alteration()?;
     keys::check_name(name)?;

@@ -19,6 +19,7 @@ use crate::lsm::state::compaction_job::{CompactionJob, JobReason};
 use crate::lsm::state::cursor::EntryCursor;
 use crate::lsm::state::entry::{KeyspaceId, SEQUENCE_MAX};
 use crate::lsm::state::keyspace_tree::KeyspaceTree;
+use crate::lsm::state::live_snapshots::SeenAt;
 use crate::lsm::state::memtable_set::MemtableSet;
 use crate::lsm::state::tables::learner::LearningTask;
 use crate::lsm::state::tables::level::{LevelCursor, LevelTables};
@@ -102,7 +103,8 @@ impl Core {
                     let learning_us = learner.and_then(|learner| learner.wait_us());
                     let objects = self.files.objects.as_ref().filter(|_| compacts && !shared.is_collecting);
                     let collection_us = objects.map(|objects| (objects.retired.wait_s() as f64 * 1e6).max(1e3));
-                    let wait_us = [learning_us, collection_us].into_iter().flatten().min_by(f64::total_cmp);
+                    let expiry_us = self.expiry_wait_us(&shared).filter(|_| compacts && shared.failure.is_none());
+                    let wait_us = [learning_us, collection_us, expiry_us].into_iter().flatten().min_by(f64::total_cmp);
                     shared = match wait_us {
                         Some(wait_us) => self.contents.wait_for(shared, wait_us),
                         None => self.contents.wait(shared),
@@ -169,7 +171,7 @@ impl Core {
 
     pub(in crate::lsm) fn limits(&self, shared: &SharedState) -> PickLimits {
         let oldest = self.contents.live_snapshots.oldest().unwrap_or(SEQUENCE_MAX);
-        PickLimits::of(&self.options, oldest, shared.hidden.clone())
+        PickLimits::of(&self.options, (oldest, self.expired_by_ms()), shared.hidden.clone())
     }
 
     /// The next due compaction, if any; only keyspaces that changed since the last check are searched.
@@ -181,6 +183,7 @@ impl Core {
             shared.is_nothing_due = false;
         }
         shared.checked_with_snapshot = oldest;
+        self.recheck_expired(shared);
         if shared.is_nothing_due {
             return None;
         }
@@ -192,6 +195,7 @@ impl Core {
         if shared.running.is_empty() {
             let waiting_for_snapshot: Vec<KeyspaceId> =
                 shared.compaction_candidates.iter().copied().filter(|&id| picker.waits_for_snapshot(id)).collect();
+            shared.expiry_due_ms = if limits.expired_by_ms > 0 { picker.next_expiry_ms() } else { None };
             shared.note_nothing_due(waiting_for_snapshot);
         }
         None
@@ -393,13 +397,13 @@ impl Core {
                 }
                 shared.state.levels(id).cloned().unwrap_or_default()
             };
-            let snapshots = self.contents.live_snapshots.sequences();
+            let snapshots = self.contents.live_snapshots.points();
             let origin = TableOrigin { keyspace: id, newest: 0 };
             let statement = self.statement(id);
             let outcome = flush(
                 &self.context(form, origin, &statement),
                 memtable,
-                &snapshots,
+                (&snapshots, self.expired_by_ms()),
                 LevelsBelow::memtable(&levels),
                 &unconfirmed,
             )?;
@@ -561,7 +565,7 @@ impl Core {
 
     /// Runs a compaction and installs its output.
     fn compact_job(&self, job: &Arc<CompactionJob>) -> Result<()> {
-        if job.moves {
+        if job.moves || job.drops {
             let mut shared = self.contents.lock();
             if !shared.has_keyspace(job.keyspace) {
                 return Ok(());
@@ -608,8 +612,15 @@ impl Core {
         let collected = job.collect.iter().filter_map(|number| shared.values.0.get(number));
         let collected = collected.map(|handle| (handle.number, Arc::clone(&handle.file))).collect();
         drop(shared);
-        // Snapshots taken from here on see the newest version of everything in the inputs.
-        Ok(Some(JobInputs { tables, levels, collected, snapshots: self.contents.live_snapshots.sequences() }))
+        // Snapshots taken from here on see the newest version of everything in the inputs, at a later time than this.
+        let expired_by_ms = self.expired_by_ms();
+        Ok(Some(JobInputs {
+            tables,
+            levels,
+            collected,
+            snapshots: self.contents.live_snapshots.points(),
+            expired_by_ms,
+        }))
     }
 
     /// Runs a job; a requested one in as many parts as there are threads.
@@ -629,6 +640,7 @@ impl Core {
             tombstones: inputs.tables.values().map(|table| Arc::clone(&table.tombstones)).collect(),
             level: job.output_level,
             snapshots: &inputs.snapshots,
+            expired_by_ms: inputs.expired_by_ms,
             below: inputs.below(job),
             collected: &inputs.collected,
             separated_from_bytes: u64::MAX,
@@ -759,7 +771,8 @@ struct JobInputs {
     tables: BTreeMap<u64, Arc<TableFile>>,
     levels: KeyspaceLevels,
     collected: CollectedFiles,
-    snapshots: Vec<u64>,
+    snapshots: Vec<SeenAt>,
+    expired_by_ms: u64,
 }
 
 impl JobInputs {

@@ -7,6 +7,7 @@
 
 pub(super) mod background;
 mod context;
+mod expired;
 mod form;
 mod levels_below;
 mod output;

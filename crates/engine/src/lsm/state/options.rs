@@ -1,13 +1,13 @@
 //! The options of a store.
 
 use super::entry::ValueKind;
-use super::option_groups::{DbLevelOptions, DbObjectOptions, DbValueOptions, DbWriteOptions};
+use super::option_groups::{DbExpiryOptions, DbLevelOptions, DbObjectOptions, DbValueOptions, DbWriteOptions};
 use super::tables::learner::Learner;
 use super::tables::learning::Learning;
 use crate::block::compress::Compression;
 use crate::durability::Durability;
 use crate::error::{Error, Result, Setting};
-use crate::io::{FastPaths, LocalStorage, Place, Profile, Storage, available_threads};
+use crate::io::{Clock, FastPaths, LocalStorage, Place, Profile, Storage, available_threads};
 use crate::table::{BLOCK_BYTES, SharedOptions};
 use std::path::Path;
 use std::sync::Arc;
@@ -67,8 +67,13 @@ pub struct DbOptions {
     pub levels: DbLevelOptions,
     /// The separation of long values.
     pub values: DbValueOptions,
+    /// Records that expire.
+    pub expiry: DbExpiryOptions,
     /// The store on an object store.
     pub objects: DbObjectOptions,
+    /// The clocks by which records expire, for tests.
+    #[doc(hidden)]
+    pub clock: Clock,
     /// The fast paths in use, for tests and measurements; answers do not depend on them. The store has no write-behind.
     #[doc(hidden)]
     pub fast_paths: FastPaths,
@@ -90,7 +95,9 @@ impl Default for DbOptions {
             writes: DbWriteOptions::default(),
             levels: DbLevelOptions::default(),
             values: DbValueOptions::default(),
+            expiry: DbExpiryOptions::default(),
             objects: DbObjectOptions::default(),
+            clock: Clock::default(),
             fast_paths: FastPaths::ALL,
         }
     }
@@ -109,6 +116,8 @@ setters! {
         #[doc(hidden)]
         learning: Learning,
         #[doc(hidden)]
+        clock: Clock,
+        #[doc(hidden)]
         fast_paths: FastPaths,
     } optional {
         open_files: usize,
@@ -116,6 +125,7 @@ setters! {
         writes: DbWriteOptions,
         levels: DbLevelOptions,
         values: DbValueOptions,
+        expiry: DbExpiryOptions,
         objects: DbObjectOptions,
     }
 }

@@ -24,7 +24,10 @@ use crate::lsm::core::wal::WalWriter;
 use crate::lsm::core::write_queue::{PendingBatch, WriteQueue, WriteRequest};
 use crate::lsm::core::writer::{WriteGroup, WriterState};
 use crate::lsm::state::entry::{Action, GROUP_HEAD_BYTES, KeyspaceId, SEQUENCE_MAX, Sequence, ValueKind};
-use crate::lsm::state::entry::{decode_group, decode_group_into, encode_operation, mark_batch};
+use crate::lsm::state::entry::{
+    EXPIRY_BYTES, Operation, decode_group, decode_group_into, encode_operation, encode_operation_of, mark_batch,
+};
+use crate::lsm::state::expiry::store_time::ReadPoint;
 use crate::lsm::state::file_numbers::FileNumberSource;
 use crate::lsm::state::memtable_set::{BackingLog, MemtableSet};
 use crate::lsm::state::operations::Operations;
@@ -101,7 +104,7 @@ impl Core {
         for _ in 0..UPKEEP_TRIES {
             let outcome = {
                 let pinned = self.pin_newest();
-                self.keep_indexes(&mut operations, pinned.sequence())?;
+                self.keep_indexes(&mut operations, pinned.point())?;
                 self.commit_once(&mut operations, durability)
             };
             if outcome.is_ok() || !operations.take_stale() {
@@ -252,7 +255,7 @@ impl Core {
                 return Ok(false);
             }
             if operations.upkeep().is_none() && operations.have_indexes() {
-                self.keep_indexes(operations, self.visible())?;
+                self.keep_indexes(operations, self.newest_point())?;
             }
             self.admit(operations, &mut GroupSoFar::default())?;
             if operations.count > 0 {
@@ -346,6 +349,7 @@ impl Core {
 
     fn try_begin_write(&self, writer: &mut WriterState, batches: &mut [Operations]) -> Result<BegunGroup> {
         let (group, last) = self.prepare_group(writer, batches)?;
+        self.begin_expiry_of(batches)?;
         let Some(log) = &mut writer.log else { return Err(self.no_log()) };
         log.append(&group.bytes, last)?;
         let part = log.begin_sync()?;
@@ -389,7 +393,7 @@ impl Core {
     ) -> Result<()> {
         let first = writer.next_sequence;
         let (group, last) = self.prepare_group(writer, batches)?;
-        if let Err(error) = self.state_types_of(batches) {
+        if let Err(error) = self.state_types_of(batches).and_then(|()| self.begin_expiry_of(batches)) {
             writer.next_sequence = first;
             return Err(error);
         }
@@ -518,7 +522,7 @@ impl Core {
     fn note_deferred(&self, writer: &mut WriterState, operations: &Operations, threshold: u64) {
         for operation in decode_group(&operations.bytes).unwrap_or_default() {
             let (key, value) = operation.parts(&operations.bytes);
-            if operation.action == Action::Put(ValueKind::Value) && value.len() as u64 >= threshold {
+            if long_value(&operation, value, threshold).is_some() {
                 self.estimate_hidden(writer, operation.keyspace, key);
             }
         }
@@ -529,13 +533,13 @@ impl Core {
         let malformed = || Error::input("a batch has at most 4 GiB; split it");
         for operation in decode_group(bytes).ok_or_else(malformed)? {
             let (key, value) = operation.parts(bytes);
-            let is_long = operation.action == Action::Put(ValueKind::Value) && value.len() as u64 >= threshold;
-            if is_long {
+            if let Some((kind, time, value)) = long_value(&operation, value, threshold) {
                 let pointer = self.values(writer)?.append(key, value)?;
                 writer.values_unsynced = true;
                 self.estimate_hidden(writer, operation.keyspace, key);
                 self.telemetry.counters.value_bytes.add(pointer.stored_bytes);
-                encode_operation(out, Action::Put(ValueKind::Pointer), operation.keyspace, key, &encoded(&pointer));
+                let action = Action::Put(kind.separated());
+                encode_operation_of(out, action, operation.keyspace, key, time, &encoded(&pointer));
             } else {
                 encode_operation(out, operation.action, operation.keyspace, key, value);
             }
@@ -554,7 +558,8 @@ impl Core {
         let Some(tree) = self.contents.lock().trees.get(&keyspace).cloned() else { return };
         let view = tree.view.get();
         // Read errors are left to readers; this is only an estimate.
-        if let Ok(Some((ValueKind::Pointer, pointer))) = view.find(key, self.visible(), ShareValue(|_| {}))
+        if let Ok(Some((ValueKind::Pointer, pointer))) =
+            view.find(key, ReadPoint::with_expired(self.visible()), ShareValue(|_| {}))
             && let Some(pointer) = ValueFilePointer::decode(&pointer)
         {
             writer.active.hidden_bytes += pointer.stored_bytes << HIDDEN_SAMPLE_BITS;
@@ -681,6 +686,16 @@ impl Core {
         writer.log = Some(log);
         Ok(())
     }
+}
+
+/// The kind, the time if it expires, and the value of an operation that puts one of at least this length.
+fn long_value<'a>(operation: &Operation, stored: &'a [u8], threshold: u64) -> Option<(ValueKind, &'a [u8], &'a [u8])> {
+    let (kind, (time, value)) = match operation.action {
+        Action::Put(ValueKind::Value) => (ValueKind::Value, (&[][..], stored)),
+        Action::Put(ValueKind::ExpiringValue) => (ValueKind::ExpiringValue, stored.split_at_checked(EXPIRY_BYTES)?),
+        _ => return None,
+    };
+    (value.len() as u64 >= threshold).then_some((kind, time, value))
 }
 
 pub(in crate::lsm) fn encoded(pointer: &ValueFilePointer) -> Vec<u8> {

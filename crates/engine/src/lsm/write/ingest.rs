@@ -16,7 +16,7 @@ use crate::lsm::compact::{TableForm, table_options};
 use crate::lsm::core::shared::{SharedState, StateChange};
 use crate::lsm::core::store::Core;
 use crate::lsm::objects::ObjectFolder;
-use crate::lsm::state::entry::{Action, KeyspaceId, SEQUENCE_MAX, Sequence, ValueKind};
+use crate::lsm::state::entry::{KeyspaceId, SEQUENCE_MAX, Sequence};
 use crate::lsm::state::file_numbers::FileNumberSource;
 use crate::lsm::state::operations::Operations;
 use crate::lsm::state::options::INLINE_BYTES_MAX;
@@ -267,7 +267,7 @@ impl Core {
             let mut cursor = incoming.open(storage, name)?.compaction_cursor(SCAN_READ_AHEAD_BYTES);
             cursor.first()?;
             while let Some(entry) = cursor.entry() {
-                operations.push(&written, Action::Put(ValueKind::Value), entry.key, entry.value);
+                operations.push_value(&written, entry.key, entry.value, None);
                 if operations.byte_len() as u64 > limit {
                     return Err(too_large_for_indexes(keyspace, limit));
                 }

@@ -27,7 +27,7 @@ pub(in crate::lsm) use kept_names::{
     subscriber_of,
 };
 pub(crate) use levels::{KeyspaceLevels, LEVELS};
-pub use manifest::{ALTERED_FORMAT, INDEXED_FORMAT, STORE_FORMAT, set_newest_format};
+pub use manifest::{ALTERED_FORMAT, EXPIRING_FORMAT, INDEXED_FORMAT, STORE_FORMAT, set_newest_format};
 pub(crate) use manifest::{
     ClosedLengths, Manifest, ReadManifest, RecoveredManifest, manifest_numbers, manifest_store, newest_format, recover,
     recover_at, recover_manifest, recover_on, recover_with_true_version, remove_leftovers, stated_anchor,

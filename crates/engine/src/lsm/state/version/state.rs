@@ -4,11 +4,13 @@ use super::edit::{ManifestEdit, StatedTypes};
 use super::file_names::FILE_NUMBER_MAX;
 use super::index_record::{INDEX_PREFIX, IndexRecord};
 use super::levels::KeyspaceLevels;
-use super::manifest::{ALTERED_FORMAT, INDEXED_FORMAT, newest_format};
+use super::manifest::{ALTERED_FORMAT, EXPIRING_FORMAT, INDEXED_FORMAT, newest_format};
 use super::table::TableFileMeta;
 use crate::block::header::StoreBinding;
 use crate::error::Error;
 use crate::lsm::state::entry::{KeyspaceId, Sequence};
+use crate::lsm::state::expiry::rule::ExpiryRule;
+use crate::lsm::state::expiry::store_time::RecordedTimes;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -24,13 +26,15 @@ pub(crate) struct KeyspaceState {
     pub(crate) levels: KeyspaceLevels,
     /// The index whose entries these are, if they are.
     pub(crate) index: Option<Arc<IndexRecord>>,
+    /// The rule by which its records expire, if there is one.
+    pub(crate) expiry: Option<ExpiryRule>,
 }
 
 impl KeyspaceState {
     /// An empty keyspace of untyped keys and values.
     fn new(name: &str) -> Self {
         let (types, levels) = Default::default();
-        Self { name: name.to_owned(), types, levels, index: None }
+        Self { name: name.to_owned(), types, levels, index: None, expiry: None }
     }
 }
 
@@ -85,6 +89,8 @@ pub(crate) struct ManifestState {
     pub(crate) format: u32,
     /// On an object store: files that wait for their removal, with the time since when, as of the last full state.
     pub(crate) retired: BTreeMap<String, u64>,
+    /// The times of a store with records that expire.
+    pub(crate) times: Option<RecordedTimes>,
     /// Keyspace numbers by name.
     pub(super) names: BTreeMap<String, KeyspaceId>,
     /// The numbers of all tables.
@@ -149,6 +155,7 @@ impl ManifestState {
             known: BTreeSet::new(),
             format: newest_format(),
             retired: BTreeMap::new(),
+            times: None,
         }
     }
 
@@ -251,7 +258,8 @@ impl ManifestState {
         let added = edit.added.iter().map(|(id, ..)| *id);
         let typed = edit.types.iter().map(|(id, _)| *id);
         let indexes = edit.indexes.iter().map(|(id, _)| *id);
-        let changed = removed.chain(added).chain(typed).chain(indexes);
+        let expiry = edit.expiry.iter().map(|(id, _)| *id);
+        let changed = removed.chain(added).chain(typed).chain(indexes).chain(expiry);
         let named: BTreeSet<KeyspaceId> =
             created.chain(edit.keyspaces_dropped.iter().copied()).chain(changed).collect();
         let keyspaces = named.into_iter().map(|id| (id, self.keyspaces.get(&id).cloned())).collect();
@@ -310,6 +318,13 @@ impl ManifestState {
         self.bound.extend(edit.bound.iter().copied());
         self.known.extend(&edit.known);
         self.retired.extend(edit.retired.iter().cloned());
+        self.note_times(edit.times);
+        for (id, rule) in &edit.expiry {
+            match self.keyspaces.get_mut(id) {
+                Some(keyspace) => keyspace.expiry.clone_from(rule),
+                None => return refuse(format!("records expire in keyspace {id}, which does not exist")),
+            }
+        }
         for &(number, bytes) in &edit.value_files_added {
             self.check_unused(number)?;
             self.value_files.insert(number, ValueFileMeta { bytes, live_bytes: 0, tables: 0 });
@@ -363,8 +378,16 @@ impl ManifestState {
             types: self.types(),
             indexes: self.indexes().map(|(id, index)| (id, Arc::clone(index))).collect(),
             retired: self.retired.iter().map(|(name, &since_s)| (name.clone(), since_s)).collect(),
+            times: self.times,
+            expiry: self.expiry_rules(),
             ..ManifestEdit::default()
         }
+    }
+
+    /// The rules of all keyspaces that have one.
+    fn expiry_rules(&self) -> Vec<(KeyspaceId, Option<ExpiryRule>)> {
+        let with_rule = self.keyspaces.iter().filter(|(_, keyspace)| keyspace.expiry.is_some());
+        with_rule.map(|(&id, keyspace)| (id, keyspace.expiry.clone())).collect()
     }
 
     /// The types of all keyspaces for which any were stated.
@@ -395,6 +418,15 @@ impl ManifestState {
         keyspace.index = Some(Arc::clone(index));
         self.format = self.format.max(INDEXED_FORMAT);
         Ok(())
+    }
+
+    /// Notes the times of a store with records that expire: they never go back.
+    pub(crate) fn note_times(&mut self, times: Option<RecordedTimes>) {
+        let Some(times) = times else { return };
+        let before = self.times.unwrap_or_default();
+        let (told_ms, base_ms) = (before.told_ms.max(times.told_ms), before.base_ms.max(times.base_ms));
+        self.times = Some(RecordedTimes { told_ms, base_ms });
+        self.format = self.format.max(EXPIRING_FORMAT);
     }
 
     fn state_types(&mut self, id: KeyspaceId, stated: &StatedTypes) -> EditResult {

@@ -39,6 +39,7 @@ fn drawn(random: &mut Random, number: u64, sequence: u64, files: &[u64]) -> Tabl
     let mut table = table(number, smallest, largest, (sequence, sequence + random.below(3)));
     table.tombstones = random.below(11);
     table.has_range_tombstones = random.one_in(4);
+    (0..random.below(4)).for_each(|_| table.note_expiring(random.below(1000)));
     table.largest_excluded = table.has_range_tombstones && random.one_in(2);
     table.global_sequence = random.one_in(5).then_some(sequence);
     table.object = random.one_in(6).then(|| ["part-17", "a table", "000001.log"][random.below(3) as usize].into());
