@@ -8,6 +8,7 @@
 pub(super) mod background;
 mod context;
 mod form;
+mod job_options;
 mod levels_below;
 mod output;
 mod pick;

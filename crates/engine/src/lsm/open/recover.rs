@@ -17,7 +17,7 @@ use crate::lsm::core::reports::FinishedOpening;
 use crate::lsm::core::shared::{SharedState, StateChange};
 use crate::lsm::core::store::Core;
 use crate::lsm::core::wal::ClosedLog;
-use crate::lsm::core::writer::WriterState;
+use crate::lsm::core::writer::{SeparationRules, WriterState};
 use crate::lsm::objects::{FolderPurpose, KnownChain, ObjectFolder, StoreVersion};
 use crate::lsm::state::indexes::kept::KeptIndex;
 use crate::lsm::state::keyspace_tree::KeyspaceTree;
@@ -475,6 +475,7 @@ impl Core {
         self.apply(&mut shared, StateChange { edit, switched: moved, ..StateChange::default() })?;
         let next_sequence = active.last_sequence + 1;
         *writer = WriterState::new(Some(log), active, next_sequence);
+        writer.separation = SeparationRules::new(&self.options, &shared.state);
         let sealed = shared.sealed.front().cloned();
         drop(shared);
         drop(writer);

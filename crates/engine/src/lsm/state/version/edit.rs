@@ -1,6 +1,7 @@
 //! Manifest edits: changes of the state of a store, and their encoding.
 
 use super::index_record::IndexRecord;
+use super::keyspace_options::KeyspaceOptions;
 use super::levels::LEVELS;
 use super::table::{TableFileMeta, put_bytes, take_bytes};
 use crate::lsm::state::entry::{KeyspaceId, SEQUENCE_MAX, Sequence, put_varint, take_varint};
@@ -51,6 +52,8 @@ pub(crate) struct ManifestEdit {
     pub(crate) retired: Vec<(String, u64)>,
     /// The indexes whose entries keyspaces have.
     pub(crate) indexes: Vec<(KeyspaceId, Arc<IndexRecord>)>,
+    /// New options of keyspaces.
+    pub(crate) options: Vec<(KeyspaceId, KeyspaceOptions)>,
 }
 
 /// The types of a keyspace, and how often they were stated: see [`PinnedTypes`](crate::lsm::PinnedTypes).
@@ -137,19 +140,27 @@ impl ManifestEdit {
         }
         let altered = || self.types.iter().filter(|(_, stated)| stated.forms.is_altered());
         // Nothing at all in a store of the first format.
-        if altered().next().is_some() || !self.indexes.is_empty() {
+        let has_more = !self.indexes.is_empty() || !self.options.is_empty();
+        if altered().next().is_some() || has_more {
             put_varint(out, altered().count() as u64);
         }
         for (id, stated) in altered() {
             put_varint(out, u64::from(*id));
             stated.forms.encode(out);
         }
-        if !self.indexes.is_empty() {
+        if has_more {
             put_varint(out, self.indexes.len() as u64);
         }
         for (id, index) in &self.indexes {
             put_varint(out, u64::from(*id));
             index.encode(out);
+        }
+        if !self.options.is_empty() {
+            put_varint(out, self.options.len() as u64);
+        }
+        for (id, options) in &self.options {
+            put_varint(out, u64::from(*id));
+            put_bytes(out, &options.encode());
         }
     }
 
@@ -202,6 +213,10 @@ impl ManifestEdit {
         let indexes = if *at < bytes.len() { take_varint(bytes, at)? } else { 0 };
         for _ in 0..indexes {
             edit.indexes.push((take_keyspace(bytes, at)?, Arc::new(IndexRecord::decode(bytes, at)?)));
+        }
+        let options = if *at < bytes.len() { take_varint(bytes, at)? } else { 0 };
+        for _ in 0..options {
+            edit.options.push((take_keyspace(bytes, at)?, KeyspaceOptions::decode(take_bytes(bytes, at)?)?));
         }
         let sequence_fits = edit.last_sequence.is_none_or(|sequence| sequence <= SEQUENCE_MAX);
         (*at == bytes.len() && sequence_fits).then_some(edit)

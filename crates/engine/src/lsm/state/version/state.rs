@@ -3,8 +3,9 @@
 use super::edit::{ManifestEdit, StatedTypes};
 use super::file_names::FILE_NUMBER_MAX;
 use super::index_record::{INDEX_PREFIX, IndexRecord};
+use super::keyspace_options::KeyspaceOptions;
 use super::levels::KeyspaceLevels;
-use super::manifest::{ALTERED_FORMAT, INDEXED_FORMAT, newest_format};
+use super::manifest::{ALTERED_FORMAT, INDEXED_FORMAT, OPTIONS_FORMAT, newest_format};
 use super::table::TableFileMeta;
 use crate::block::header::StoreBinding;
 use crate::error::Error;
@@ -24,13 +25,15 @@ pub(crate) struct KeyspaceState {
     pub(crate) levels: KeyspaceLevels,
     /// The index whose entries these are, if they are.
     pub(crate) index: Option<Arc<IndexRecord>>,
+    /// What it has other than the options of the store say.
+    pub(crate) options: KeyspaceOptions,
 }
 
 impl KeyspaceState {
     /// An empty keyspace of untyped keys and values.
     fn new(name: &str) -> Self {
-        let (types, levels) = Default::default();
-        Self { name: name.to_owned(), types, levels, index: None }
+        let (types, levels, options) = Default::default();
+        Self { name: name.to_owned(), types, levels, index: None, options }
     }
 }
 
@@ -251,7 +254,8 @@ impl ManifestState {
         let added = edit.added.iter().map(|(id, ..)| *id);
         let typed = edit.types.iter().map(|(id, _)| *id);
         let indexes = edit.indexes.iter().map(|(id, _)| *id);
-        let changed = removed.chain(added).chain(typed).chain(indexes);
+        let options = edit.options.iter().map(|(id, _)| *id);
+        let changed = removed.chain(added).chain(typed).chain(indexes).chain(options);
         let named: BTreeSet<KeyspaceId> =
             created.chain(edit.keyspaces_dropped.iter().copied()).chain(changed).collect();
         let keyspaces = named.into_iter().map(|id| (id, self.keyspaces.get(&id).cloned())).collect();
@@ -306,6 +310,9 @@ impl ManifestState {
         }
         for (id, index) in &edit.indexes {
             self.state_index(*id, index)?;
+        }
+        for (id, options) in &edit.options {
+            self.state_options(*id, options)?;
         }
         self.bound.extend(edit.bound.iter().copied());
         self.known.extend(&edit.known);
@@ -362,6 +369,7 @@ impl ManifestState {
             known: self.known.iter().copied().collect(),
             types: self.types(),
             indexes: self.indexes().map(|(id, index)| (id, Arc::clone(index))).collect(),
+            options: self.options(),
             retired: self.retired.iter().map(|(name, &since_s)| (name.clone(), since_s)).collect(),
             ..ManifestEdit::default()
         }
@@ -376,6 +384,21 @@ impl ManifestState {
     /// The indexes, with the keyspaces of their entries.
     pub(crate) fn indexes(&self) -> impl Iterator<Item = (KeyspaceId, &Arc<IndexRecord>)> {
         self.keyspaces.iter().filter_map(|(&id, keyspace)| Some((id, keyspace.index.as_ref()?)))
+    }
+
+    /// The options of all keyspaces that have any of their own.
+    pub(crate) fn options(&self) -> Vec<(KeyspaceId, KeyspaceOptions)> {
+        let own = self.keyspaces.iter().filter(|(_, keyspace)| !keyspace.options.is_default());
+        own.map(|(&id, keyspace)| (id, keyspace.options.clone())).collect()
+    }
+
+    fn state_options(&mut self, id: KeyspaceId, options: &KeyspaceOptions) -> EditResult {
+        let Some(keyspace) = self.keyspaces.get_mut(&id) else {
+            return refuse(format!("options are stated for keyspace {id}, which does not exist"));
+        };
+        keyspace.options = options.clone();
+        self.format = self.format.max(OPTIONS_FORMAT);
+        Ok(())
     }
 
     /// An edit that lets no index count as complete.

@@ -3,11 +3,13 @@
 //! describes.
 
 use super::{ClosedLengths, Manifest, recover};
+use crate::block::compress::Compression;
 use crate::io::{MemoryStorage, Storage};
 use crate::lsm::objects::ObjectFolder;
 use crate::lsm::state::value_forms::ValueForms;
 use crate::lsm::state::version::{
-    ALTERED_FORMAT, INDEXED_FORMAT, IndexRecord, ManifestEdit, ManifestState, StatedTypes, TableFileMeta,
+    ALTERED_FORMAT, INDEXED_FORMAT, IndexRecord, KeyspaceOptions, ManifestEdit, ManifestState, OPTIONS_FORMAT,
+    StatedTypes, TableFileMeta,
 };
 use crate::types::{IndexDefinition, KeyType, RecordType, ValueType};
 use std::fmt::Write;
@@ -209,4 +211,23 @@ fn the_documents_index_is_what_the_code_writes_and_reads_in_a_manifest_of_the_th
     let of_itself = IndexRecord { owner: 1, ..IndexRecord::clone(&complete) };
     let edit = ManifestEdit { indexes: vec![(1, Arc::new(of_itself))], ..ManifestEdit::default() };
     assert!(recovered.apply(&edit).is_err());
+}
+
+#[test]
+fn the_documents_options_are_what_the_code_writes_and_reads_in_a_manifest_of_the_fourth_version() {
+    let options = KeyspaceOptions::default().filter_bits_per_key(12).separation_bytes(4096).block_bytes(16 << 10);
+    let options = options.compression(Compression::Lz4);
+    check("options", &options.encode());
+    let edit = ManifestEdit { options: vec![(0, options.clone())], ..ManifestEdit::default() };
+    let state = new_store().apply(&edit).unwrap();
+    assert_eq!((state.format, &state.keyspaces[&0].options), (OPTIONS_FORMAT, &options));
+    let memory = MemoryStorage::new();
+    let storage: Arc<dyn Storage> = Arc::new(memory.clone());
+    let mut manifest = Manifest::create(&storage, 4, &state, None).unwrap();
+    let edit = ManifestEdit { options: vec![(0, options.block_bytes(None))], ..ManifestEdit::default() };
+    manifest.append(&edit).unwrap();
+    manifest.sync().unwrap();
+    assert_eq!(memory.content("000004.manifest").unwrap()[8..12], OPTIONS_FORMAT.to_le_bytes());
+    let state = ManifestState { next_file: 67, ..state.apply(&edit).unwrap() };
+    assert_eq!(recover(&memory).unwrap().unwrap().state, state);
 }
