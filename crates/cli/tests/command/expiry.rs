@@ -28,11 +28,11 @@ fn a_keyspace_gets_a_rule_and_loses_it() {
     db(&folder, &["put", "s", "a", "1"]).exits_with(0);
     db(&folder, &["alter", "s", "--expire-after", "0s"])
         .exits_with(0)
-        .prints("s: keyspace \"default\": records that are written from now on expire 0ns after they are written\n");
+        .prints("s: keyspace \"default\" has the options: expiry 0ns after the write\n");
     db(&folder, &["put", "s", "b", "2"]).exits_with(0);
     db(&folder, &["alter", "s", "--expire-after", "never"])
         .exits_with(0)
-        .prints("s: keyspace \"default\": records that are written from now on do not expire\n");
+        .prints("s: keyspace \"default\" has the options: those of the store\n");
     db(&folder, &["put", "s", "c", "3"]).exits_with(0);
     folder.run(&["scan", "s"]).exits_with(0).prints("a\t1\nc\t3\n");
     db(&folder, &["alter", "s", "--expire-at", "due"]).exits_with(2).complains_of("no field \"due\"");

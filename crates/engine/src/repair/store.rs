@@ -331,11 +331,12 @@ impl RepairContext {
         below: LevelsBelow,
     ) -> Result<JobOutput> {
         let statement = self.keyspaces.get(&origin.keyspace).cloned().unwrap_or_default();
+        let options = self.options.of_keyspace(&statement.options);
         let context = JobContext {
             storage: &self.storage,
             binding: self.binding,
-            options: &self.options,
-            form: TableForm::usual(&self.options),
+            options: &options,
+            form: TableForm::usual(&options),
             learner: None,
             numbers: self,
             memory_bytes: self.options.job_bytes(),

@@ -177,6 +177,46 @@ class Keyspace(AwaitableWrites, _internal.Keyspace, OrderedMapping[K, V]):
         there does not expire."""
         self._expire(None, field)
 
+    @property
+    def options(self) -> dict[str, str | int]:
+        """The options that the keyspace has of its own; see :meth:`set_options`."""
+        return dict(json.loads(self._options))
+
+    def set_options(
+        self,
+        *,
+        compression: str | None | Any = MISSING,
+        filter_bits_per_key: int | None | Any = MISSING,
+        separation_bytes: int | None | Any = MISSING,
+        block_bytes: int | None | Any = MISSING,
+    ) -> None:
+        """Sets options of the keyspace, which the store records for all programs that write to it.
+
+        They hold for values and tables that are written from now on; ``None`` stands for that of the store, and those
+        that are not given stay. Older programs refuse such a store.
+
+        :param compression: of tables, and of values in value files: ``"none"``, ``"lz4"`` or ``"zstd"``
+        :param filter_bits_per_key: up to 32; 0 for no filters
+        :param separation_bytes: values of at least this many bytes are stored in value files
+        :param block_bytes: size of data blocks, a power of two
+
+        >>> import ogive, tempfile
+        >>> db = ogive.open(tempfile.mkdtemp())
+        >>> photos = db.keyspace("photos", key=str, value=bytes)
+        >>> photos.set_options(compression="zstd", block_bytes=16384)
+        >>> photos.set_options(block_bytes=None)
+        >>> db.keyspace("photos").options
+        {'compression': 'zstd'}
+        >>> db.close()
+        """
+        stated: dict[str, Any] = {
+            "compression": compression,
+            "filter_bits_per_key": filter_bits_per_key,
+            "separation_bytes": separation_bytes,
+            "block_bytes": block_bytes,
+        }
+        self._set_options([(name, value) for name, value in stated.items() if value is not MISSING])
+
     def find(
         self,
         index: str,

@@ -17,6 +17,7 @@ use crate::lsm::state::operations::{Operations, check_key};
 use crate::lsm::state::tables::level::LevelTables;
 use crate::lsm::state::tables::value_files::ValueFiles;
 use crate::lsm::state::value_forms::HandleTypes;
+use crate::lsm::state::version::KeyspaceOptions;
 use crate::lsm::state::view::{CopyValue, FoundValue, ShareValue};
 use crate::lsm::state::written_keyspace::WrittenKeyspace;
 use crate::table::LookupSample;
@@ -171,6 +172,36 @@ impl Keyspace {
     #[must_use]
     pub fn name(&self) -> &str {
         self.written.name()
+    }
+
+    /// The options that this keyspace has other than those of the store.
+    #[must_use]
+    pub fn options(&self) -> KeyspaceOptions {
+        self.core().keyspace_options(self.id())
+    }
+
+    /// Replaces the options of this keyspace, on the open store. They are recorded: every program that opens the store
+    /// has them, and checkpoints, backups and repaired stores do. Values and tables that are written from now on have
+    /// them; what is there stays as it is, until a compaction writes it anew. A value that was written before stays
+    /// where it is, beside its key or in the value log.
+    ///
+    /// The first call gives the store the format [`OPTIONS_FORMAT`](crate::lsm::OPTIONS_FORMAT), which older programs
+    /// refuse.
+    ///
+    /// ```
+    /// # let storage = std::sync::Arc::new(ogive::io::MemoryStorage::new());
+    /// let db = ogive::Db::open(storage, &ogive::DbOptions::default())?;
+    /// let photos = db.keyspace("photos")?;
+    /// photos.set_options(&photos.options().separation_bytes(256).block_bytes(16 << 10))?;
+    /// assert_eq!(db.keyspace("photos")?.options().separation_bytes, Some(256));
+    /// # Ok::<(), ogive::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Cause::Input`](crate::Cause::Input) for options that no table can have; as
+    /// [`Batch::commit`](crate::lsm::Batch::commit).
+    pub fn set_options(&self, options: &KeyspaceOptions) -> Result<()> {
+        self.core().set_keyspace_options(self.tree(), options)
     }
 
     /// Whether there is no record. Reads keys alone, so that no value is too long for it.

@@ -17,7 +17,7 @@ use crate::lsm::core::reports::FinishedOpening;
 use crate::lsm::core::shared::{SharedState, StateChange};
 use crate::lsm::core::store::Core;
 use crate::lsm::core::wal::ClosedLog;
-use crate::lsm::core::writer::WriterState;
+use crate::lsm::core::writer::{SeparationRules, WriterState};
 use crate::lsm::objects::{FolderPurpose, KnownChain, ObjectFolder, StoreVersion};
 use crate::lsm::state::expiry::store_time::StoreTime;
 use crate::lsm::state::indexes::kept::KeptIndex;
@@ -489,6 +489,7 @@ impl Core {
         self.apply(&mut shared, StateChange { edit, switched: moved, ..StateChange::default() })?;
         let next_sequence = active.last_sequence + 1;
         *writer = WriterState::new(Some(log), active, next_sequence);
+        writer.separation = SeparationRules::new(&self.options, &shared.state);
         let sealed = shared.sealed.front().cloned();
         drop(shared);
         drop(writer);
@@ -566,7 +567,7 @@ impl Core {
             let named = (id, found.name.clone());
             let (types, view) = (found.types.clone(), shared.empty_view.clone());
             let tree = KeyspaceTree::new(named, Arc::clone(&folder), types, view);
-            tree.set_expiry_rule(found.expiry.clone());
+            tree.set_expiry_rule(found.options.expiry.clone());
             (id, Arc::new(tree))
         });
         shared.trees = trees.collect();

@@ -31,6 +31,7 @@ use crate::lsm::state::expiry::store_time::ReadPoint;
 use crate::lsm::state::file_numbers::FileNumberSource;
 use crate::lsm::state::memtable_set::{BackingLog, MemtableSet};
 use crate::lsm::state::operations::Operations;
+use crate::lsm::state::options::INLINE_BYTES_MAX;
 use crate::lsm::state::tables::value_files::{VALUE_FILE_BYTES, ValueHandle};
 use crate::lsm::state::version::ManifestEdit;
 use crate::lsm::state::view::ShareValue;
@@ -476,15 +477,17 @@ impl Core {
 
     /// Assembles a group from its batches; long values go to the value file and are replaced by pointers.
     fn assemble(&self, writer: &mut WriterState, batches: &mut [Operations]) -> Result<WriteGroup> {
-        let threshold = self.options.separated_from_bytes();
-        let at_once = self.options.separated_at_once_from_bytes(self.files.objects.is_some());
+        // Values of at least this many bytes go to a value file before they are logged, if the batch is not small. On
+        // an object store, only those that no log may have do: a value file is written as a whole.
+        let at_once = if self.files.objects.is_some() { INLINE_BYTES_MAX + 1 } else { 0 };
+        let least = writer.separation.least_bytes;
         let mut bytes = Vec::new();
         for operations in batches {
             self.telemetry.counters.user_bytes.add(operations.byte_len() as u64);
-            let mut is_separated = operations.longest_value_bytes.is_some_and(|length| length >= threshold);
+            let mut is_separated = operations.longest_value_bytes.is_some_and(|length| length >= least);
             if is_separated && self.is_deferred(operations, at_once) {
                 is_separated = false;
-                self.note_deferred(writer, operations, threshold);
+                self.note_deferred(writer, operations);
             }
             let batch_at = bytes.len();
             match (is_separated, bytes.is_empty()) {
@@ -494,7 +497,7 @@ impl Core {
                     if is_first {
                         bytes.resize(GROUP_HEAD_BYTES, 0);
                     }
-                    self.separate(writer, &operations.bytes, at_once.max(threshold), &mut bytes)?;
+                    self.separate(writer, &operations.bytes, at_once, &mut bytes)?;
                 }
             }
             mark_batch(&mut bytes, batch_at);
@@ -519,22 +522,24 @@ impl Core {
     }
 
     /// Estimates what the deferred values of a batch hide.
-    fn note_deferred(&self, writer: &mut WriterState, operations: &Operations, threshold: u64) {
+    fn note_deferred(&self, writer: &mut WriterState, operations: &Operations) {
         for operation in decode_group(&operations.bytes).unwrap_or_default() {
             let (key, value) = operation.parts(&operations.bytes);
-            if long_value(&operation, value, threshold).is_some() {
+            let from_bytes = writer.separation.of(operation.keyspace).from_bytes;
+            if long_value(&operation, value, from_bytes).is_some() {
                 self.estimate_hidden(writer, operation.keyspace, key);
             }
         }
     }
 
-    /// Appends the operations in `bytes` to `out`, with long values replaced by pointers.
-    fn separate(&self, writer: &mut WriterState, bytes: &[u8], threshold: u64, out: &mut Vec<u8>) -> Result<()> {
+    /// Appends the operations in `bytes` to `out`, with long values, of at least `least` bytes, replaced by pointers.
+    fn separate(&self, writer: &mut WriterState, bytes: &[u8], least: u64, out: &mut Vec<u8>) -> Result<()> {
         let malformed = || Error::input("a batch has at most 4 GiB; split it");
         for operation in decode_group(bytes).ok_or_else(malformed)? {
             let (key, value) = operation.parts(bytes);
-            if let Some((kind, time, value)) = long_value(&operation, value, threshold) {
-                let pointer = self.values(writer)?.append(key, value)?;
+            let from_bytes = writer.separation.of(operation.keyspace).from_bytes.max(least);
+            if let Some((kind, time, value)) = long_value(&operation, value, from_bytes) {
+                let pointer = self.values(writer, operation.keyspace)?.append(key, value)?;
                 writer.values_unsynced = true;
                 self.estimate_hidden(writer, operation.keyspace, key);
                 self.telemetry.counters.value_bytes.add(pointer.stored_bytes);
@@ -566,15 +571,19 @@ impl Core {
         }
     }
 
-    /// The current value file; a new one if there is none, or if it has reached its size.
-    pub(in crate::lsm) fn values<'w>(&self, writer: &'w mut WriterState) -> Result<&'w mut ValueFileWriter> {
+    /// The current value file, for values of a keyspace; a new one if there is none, or if it has reached its size.
+    pub(in crate::lsm) fn values<'w>(
+        &self,
+        writer: &'w mut WriterState,
+        keyspace: KeyspaceId,
+    ) -> Result<&'w mut ValueFileWriter> {
+        let compression = writer.separation.of(keyspace).compression;
         if writer.values.as_ref().is_some_and(|values| values.len_bytes() >= VALUE_FILE_BYTES) {
             writer.finish_values()?;
         }
         if writer.values.is_none() {
             let number = self.take_number()?;
-            let created =
-                ValueFileWriter::create(&self.files.storage, self.files.binding, number, self.options.compression)?;
+            let created = ValueFileWriter::create(&self.files.storage, self.files.binding, number, compression)?;
             self.files.storage.sync_directory()?;
             let handle = ValueHandle::new(&self.files.storage, number, created.file());
             writer.active.values.push(Arc::clone(&handle));
@@ -584,7 +593,9 @@ impl Core {
             shared.add_values(handle);
             self.publish(&mut shared, BTreeSet::new());
         }
-        writer.values.as_mut().ok_or_else(|| Error::input("no value file could be created"))
+        let values = writer.values.as_mut().ok_or_else(|| Error::input("no value file could be created"))?;
+        values.set_compression(compression);
+        Ok(values)
     }
 
     /// Waits until the next group may be written, and switches full memtables.

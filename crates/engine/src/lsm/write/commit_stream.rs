@@ -41,7 +41,7 @@ impl Core {
             return Err(self.gone(tree));
         }
         // If a value file cannot be finished or begun, the store is closed to writes: its values may not be durable.
-        let pointer = match self.values(&mut writer) {
+        let pointer = match self.values(&mut writer, tree.id) {
             // No alteration happens meanwhile: it takes the writer's lock.
             Ok(values) => values.append_stream(key, &mut mark_of(keyspace.form()).as_slice().chain(source)),
             Err(error) => {

@@ -30,31 +30,20 @@ impl Core {
     /// Sets the rule by which the records of a keyspace expire that are written from now on.
     ///
     /// # Errors
-    /// [`Cause::Input`](crate::Cause::Input) for a field that is no timestamp of the keyspace's type, and as
-    /// [`Self::check_clock`]; as for any write.
+    /// As [`Self::check_expiry_rule`]; as for any write.
     pub(in crate::lsm) fn set_expiry_rule(&self, tree: &KeyspaceTree, rule: Option<ExpiryRule>) -> Result<()> {
-        let _writer = self.writer_alone();
-        self.check_writable()?;
-        if let Some(rule) = &rule {
-            rule.check(&tree.types.get().types.values)?;
-            self.check_clock()?;
-        }
-        self.check_place()?;
-        let mut shared = self.contents.lock();
-        if let Some(error) = self.refusal(&shared) {
-            return Err(error);
-        }
-        if tree.is_dropped() {
-            return Err(self.gone(tree));
-        }
-        if rule == tree.expiry_rule() {
-            return Ok(());
-        }
-        let times = Some(self.contents.time.to_record());
-        let edit = ManifestEdit { times, expiry: vec![(tree.id, rule.clone())], ..ManifestEdit::default() };
-        self.apply(&mut shared, StateChange { edit, ..StateChange::default() })?;
-        tree.set_expiry_rule(rule);
-        Ok(())
+        self.change_keyspace_options(tree, |options| options.expiry(rule))
+    }
+
+    /// Checks that records of a keyspace can expire by a rule.
+    ///
+    /// # Errors
+    /// [`Cause::Input`](crate::Cause::Input) for a field that is no timestamp of the keyspace's type, and as
+    /// [`Self::check_clock`].
+    pub(super) fn check_expiry_rule(&self, tree: &KeyspaceTree, rule: Option<&ExpiryRule>) -> Result<()> {
+        let Some(rule) = rule else { return Ok(()) };
+        rule.check(&tree.types.get().types.values)?;
+        self.check_clock()
     }
 
     /// Lets the manifest have the time of the store before the first record that expires is logged.

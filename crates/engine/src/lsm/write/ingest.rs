@@ -106,8 +106,10 @@ impl IncomingTables<'_> {
     fn write_marked(&mut self, (storage, name): (&Arc<dyn Storage>, &str), new_name: &str, form: u64) -> Result<u64> {
         let core = self.core;
         let table = self.open(storage, name)?;
+        let own = core.keyspace_options(self.keyspace.id());
+        let of_keyspace = core.options.of_keyspace(&own);
         let options =
-            TableWriteOptions { versioned: false, ..table_options(&core.options, TableForm::usual(&core.options)) };
+            TableWriteOptions { versioned: false, ..table_options(&of_keyspace, TableForm::usual(&of_keyspace)) };
         let mut writer = TableWriter::create((Arc::clone(&core.files.storage), new_name), options)?;
         writer.limit_memory(core.options.job_bytes() / 2);
         let mark = mark_of(form);

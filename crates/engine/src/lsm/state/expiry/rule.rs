@@ -1,7 +1,6 @@
 //! Rules by which the records of a keyspace expire that are written without a time of their own.
 
 use super::store_time::millis;
-use crate::block::varint::{put_varint, take_varint};
 use crate::error::{Error, Result};
 use crate::types::{Field, KeyType, TimeUnit, Value, ValueType};
 use std::time::Duration;
@@ -17,44 +16,7 @@ pub enum ExpiryRule {
     AtField(String),
 }
 
-/// Codes of rules in files; 0 stands for none.
-const AFTER_CODE: u64 = 1;
-const AT_FIELD_CODE: u64 = 2;
-
 impl ExpiryRule {
-    /// Appends the code in files: 1 and milliseconds, or 2 and the length of the name of a field and that name.
-    pub(crate) fn encode(rule: Option<&Self>, out: &mut Vec<u8>) {
-        match rule {
-            None => put_varint(out, 0),
-            Some(Self::After(after)) => {
-                put_varint(out, AFTER_CODE);
-                put_varint(out, millis(*after));
-            }
-            Some(Self::AtField(name)) => {
-                put_varint(out, AT_FIELD_CODE);
-                put_varint(out, name.len() as u64);
-                out.extend_from_slice(name.as_bytes());
-            }
-        }
-    }
-
-    /// The rule of a code at `at`, if it is one of a rule; `None` for an invalid one.
-    #[expect(clippy::option_option, reason = "no rule is a valid code")]
-    pub(crate) fn decode(bytes: &[u8], at: &mut usize) -> Option<Option<Self>> {
-        Some(match take_varint(bytes, at)? {
-            0 => None,
-            AFTER_CODE => Some(Self::After(Duration::from_millis(take_varint(bytes, at)?))),
-            AT_FIELD_CODE => {
-                let length = usize::try_from(take_varint(bytes, at)?).ok()?;
-                let end = at.checked_add(length)?;
-                let name = std::str::from_utf8(bytes.get(*at..end)?).ok()?.to_owned();
-                *at = end;
-                Some(Self::AtField(name))
-            }
-            _ => return None,
-        })
-    }
-
     /// Checks that values of a type can expire by it.
     ///
     /// # Errors
@@ -111,22 +73,6 @@ fn unix_ms(units: i128, unit: TimeUnit) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn rules_come_back_and_other_bytes_are_refused() {
-        let rules =
-            [None, Some(ExpiryRule::After(Duration::from_secs(5))), Some(ExpiryRule::AtField("due".to_owned()))];
-        for rule in rules {
-            let mut code = Vec::new();
-            ExpiryRule::encode(rule.as_ref(), &mut code);
-            let at = &mut 0;
-            assert_eq!((ExpiryRule::decode(&code, at), *at), (Some(rule), code.len()));
-            for cut in 0..code.len() {
-                assert_eq!(ExpiryRule::decode(&code[..cut], &mut 0), None);
-            }
-        }
-        assert_eq!((ExpiryRule::decode(&[3], &mut 0), ExpiryRule::decode(&[2, 1, 0xff], &mut 0)), (None, None));
-    }
 
     #[test]
     fn times_of_fields_are_rounded_up_and_saturate() {
