@@ -14,6 +14,7 @@ impl Voice for Command {
             Setting::TableMemory | Setting::StoreMemory | Setting::JoinMemory => "--memory",
             Setting::OpenFiles => "the limit of open files (`ulimit -n`, --open-files)",
             Setting::BlockBytes => "--block-size",
+            Setting::ClockAhead => "--clock-ahead, if the clock is right",
             _ => return None,
         })
     }

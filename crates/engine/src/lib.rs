@@ -195,6 +195,8 @@ mod book {
     struct ReadersRecipe;
     #[doc = include_str!("../../../docs/recipes/unique-email.md")]
     struct UniqueEmail;
+    #[doc = include_str!("../../../docs/recipes/sessions.md")]
+    struct Sessions;
     #[doc = include_str!("../../../docs/recipes/follow-a-store.md")]
     struct FollowAStore;
     #[doc = include_str!("../../../docs/recipes/join.md")]

@@ -6,14 +6,14 @@
 
 use ogive::backup::{BackupOptions, Backups};
 use ogive::io::{MemoryStorage, Storage};
-use ogive::lsm::{Db, DbOptions, INDEXED_FORMAT, STORE_FORMAT, checkpoint_store, set_newest_format};
+use ogive::lsm::{Db, DbOptions, EXPIRING_FORMAT, STORE_FORMAT, checkpoint_store, set_newest_format};
 use ogive::verify::verify_store;
 use ogive::{Cause, Error};
 use ogive_testkit::{Fault, FaultInjector, Operation};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// The format that only the newer release knows.
-const NEWER: u32 = INDEXED_FORMAT + 1;
+const NEWER: u32 = EXPIRING_FORMAT + 1;
 
 /// The release that runs: one at a time, since the newest format is that of the process.
 struct Release(#[expect(dead_code, reason = "held")] MutexGuard<'static, ()>);

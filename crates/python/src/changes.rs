@@ -46,7 +46,7 @@ impl ChangeIterator {
         // The end of a range need not be a whole key.
         let bound = |key: &[u8]| decode_key(py, types.keys, key).unwrap_or_else(|_| PyBytes::new(py, key).into_any());
         Ok(match change {
-            Change::Insert { keyspace, key, value } => {
+            Change::Insert { keyspace, key, value, .. } => {
                 let value = decode_value(py, &types.values, &value)?;
                 ("put", keyspace.to_string(), decode_key(py, types.keys, &key)?, value)
             }

@@ -16,6 +16,7 @@ use crate::wait::without_lock;
 use arc_swap::ArcSwap;
 use ogive::Slice;
 use ogive::TableWriteOptions;
+use ogive::block::compress::Compression;
 use ogive::types::{Alteration, Field, KeyType, RecordType, Value, ValueType};
 use pyo3::exceptions::PyKeyError;
 use pyo3::prelude::*;
@@ -23,6 +24,10 @@ use pyo3::types::{PyString, PyTuple};
 use std::borrow::Cow;
 use std::ops::Bound;
 use std::sync::{Arc, OnceLock};
+use std::time::{Duration, SystemTime};
+
+/// The level of zstd, which has no name.
+const ZSTD_LEVEL: i32 = 3;
 
 /// A keyspace of a store. See `ogive.Keyspace`.
 #[pyclass(module = "ogive._internal", frozen, subclass)]
@@ -352,6 +357,25 @@ impl Keyspace {
         Ok((types.keys.to_string(), types.values.to_string()))
     }
 
+    /// Sets the value of a key until a time, in milliseconds since the start of 1970.
+    #[pyo3(name = "_insert_with")]
+    fn insert_with(&self, py: Python<'_>, key: &Object<'_>, value: &Object<'_>, expires_ms: u64) -> PyResult<()> {
+        let expires = SystemTime::UNIX_EPOCH + Duration::from_millis(expires_ms);
+        self.write(py, (key, value), |keyspace, key, value| keyspace.insert_with(key, value, expires))
+    }
+
+    /// Lets records expire so many milliseconds after they are written, or at the time in a field, or not at all.
+    #[pyo3(name = "_expire")]
+    fn expire(&self, py: Python<'_>, after_ms: Option<u64>, field: Option<String>) -> PyResult<()> {
+        let typed = self.typed()?;
+        let keyspace = typed.keyspace()?;
+        py.detach(|| match &field {
+            Some(field) => keyspace.expire_at_field(field),
+            None => keyspace.expire_after(after_ms.map(Duration::from_millis)),
+        })
+        .or_raise()
+    }
+
     /// Alters the fields of values: adds some, lets some be null, and gives some a type that holds their values.
     #[pyo3(name = "_alter")]
     fn alter(
@@ -374,6 +398,30 @@ impl Keyspace {
         let typed = self.typed()?;
         let keyspace = typed.keyspace()?;
         py.detach(|| keyspace.alter(&alteration)).or_raise().map(drop)
+    }
+
+    /// The options that the keyspace has of its own, as JSON.
+    #[getter(_options)]
+    fn options(&self) -> PyResult<String> {
+        let options = self.typed()?.keyspace()?.options();
+        serde_json::to_string(&options).map_err(|error| errors::new("OgiveError", &error.to_string()))
+    }
+
+    /// Sets some options of the keyspace, by name; `None` is for that of the store.
+    #[pyo3(name = "_set_options")]
+    fn set_options(&self, py: Python<'_>, stated: Vec<(String, Object<'_>)>) -> PyResult<()> {
+        let typed = self.typed()?;
+        let keyspace = typed.keyspace()?;
+        let mut options = keyspace.options();
+        for (name, value) in stated {
+            options = match name.as_str() {
+                "compression" => options.compression(compression(value.extract()?)?),
+                "filter_bits_per_key" => options.filter_bits_per_key(value.extract::<Option<u32>>()?),
+                "separation_bytes" => options.separation_bytes(value.extract::<Option<u64>>()?),
+                _ => options.block_bytes(value.extract::<Option<u32>>()?),
+            };
+        }
+        py.detach(|| keyspace.set_options(&options)).or_raise()
     }
 
     /// The types that the handle states, as its opening takes them.
@@ -560,5 +608,19 @@ impl Keyspace {
     ) -> PyResult<u64> {
         let Some((_, range)) = self.range_of(&KeyRange(start, stop, prefix))? else { return Ok(0) };
         py.detach(|| range.keys().try_fold(0_u64, |count, key| key.map(|_| count + 1))).or_raise()
+    }
+}
+
+/// The compression of this name.
+fn compression(name: Option<String>) -> PyResult<Option<Compression>> {
+    match name.as_deref() {
+        None => Ok(None),
+        Some("none") => Ok(Some(Compression::None)),
+        Some("lz4") => Ok(Some(Compression::Lz4)),
+        Some("zstd") => Ok(Some(Compression::Zstd { level: ZSTD_LEVEL })),
+        Some(other) => {
+            let message = format!("compression is \"none\", \"lz4\" or \"zstd\", not {other:?}");
+            Err(errors::new("InvalidArgument", &message))
+        }
     }
 }

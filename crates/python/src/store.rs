@@ -30,7 +30,7 @@ impl Store {
     /// Opens a store.
     #[new]
     #[pyo3(signature = (path, create=true, read_only=false, memory=None, durability=None, profile=None,
-                        version=None, wait=0.0))]
+                        version=None, wait=0.0, clock_ahead=86400.0))]
     #[expect(clippy::too_many_arguments, reason = "they are named in Python")]
     fn open(
         py: Python<'_>,
@@ -42,10 +42,14 @@ impl Store {
         profile: Option<&str>,
         version: Option<&str>,
         wait: f64,
+        clock_ahead: f64,
     ) -> PyResult<Self> {
         let wait = Duration::try_from_secs_f64(wait)
             .map_err(|_| errors::new("InvalidArgument", &format!("{wait} is no time to wait; give seconds")))?;
+        // An infinite time trusts the clock.
+        let clock_ahead = Duration::try_from_secs_f64(clock_ahead).unwrap_or(Duration::MAX);
         let mut options = DbOptions::default().create(create && !read_only).wait_for_lock(wait);
+        options = options.expiry(|expiry| expiry.clock_ahead_max(clock_ahead));
         if let Some(memory) = memory {
             options = options.memory_bytes(memory);
         }

@@ -12,6 +12,7 @@ impl Voice for Package {
             Setting::TableMemory | Setting::StoreMemory | Setting::JoinMemory => "memory=",
             Setting::OpenFiles => "the limit of open files (`ulimit -n`)",
             Setting::BlockBytes => "block_size=",
+            Setting::ClockAhead => "clock_ahead=, if the clock is right",
             _ => return None,
         })
     }

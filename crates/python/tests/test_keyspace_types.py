@@ -355,3 +355,21 @@ def test_altered_fields_keep_the_old_rows(db: ogive.Db) -> None:
     numbers["n"] = 255
     numbers.alter(widen={"value": "i64"})
     assert db.keyspace("numbers")["n"] == 255
+
+
+def test_options_of_a_keyspace_are_recorded(db: ogive.Db) -> None:
+    photos = db.keyspace("photos", key=str, value=bytes)
+    assert photos.options == {}
+    photos.set_options(compression="zstd", filter_bits_per_key=0, separation_bytes=100, block_bytes=16384)
+    photos.set_options(block_bytes=None)
+    expected = {"compression": "zstd", "filter_bits_per_key": 0, "separation_bytes": 100}
+    assert db.keyspace("photos").options == expected
+    photos["a"] = b"x" * 1000
+    db.flush()
+    assert photos["a"] == b"x" * 1000
+    for wrong in ({"block_bytes": 1000}, {"compression": "gzip"}, {"filter_bits_per_key": 33}):
+        with pytest.raises(ogive.InvalidArgument):
+            photos.set_options(**wrong)
+    with pytest.raises((TypeError, OverflowError)):
+        photos.set_options(separation_bytes=-1)
+    assert photos.options == expected

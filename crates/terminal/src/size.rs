@@ -61,7 +61,7 @@ fn unit_bytes(unit: &str) -> Option<u64> {
     }
 }
 
-/// A time as an argument: `500ms`, `10s`, `2m`, `1h`; a number alone is seconds.
+/// A time as an argument: `500ms`, `10s`, `2m`, `1h`, `30d`; a number alone is seconds.
 ///
 /// # Errors
 /// A message for the user.
@@ -73,6 +73,7 @@ pub fn duration(text: &str) -> Result<Duration, String> {
         "" | "s" => Some(1.0),
         "m" | "min" => Some(60.0),
         "h" => Some(3600.0),
+        "d" => Some(86_400.0),
         _ => None,
     };
     let seconds = seconds.zip(number.parse::<f64>().ok()).map(|(unit, number)| unit * number);

@@ -3,6 +3,7 @@
 pub(crate) mod dates;
 pub(crate) mod json_field;
 pub(crate) mod key;
+pub(crate) mod own_options;
 pub(crate) mod records;
 pub(crate) mod size;
 pub(crate) mod table_text;

@@ -22,6 +22,7 @@ const PAGES: &[(&str, &str)] = &[
     ("recipes/readers-and-backups.md", include_str!("../../../../docs/recipes/readers-and-backups.md")),
     ("recipes/transactions.md", include_str!("../../../../docs/recipes/transactions.md")),
     ("recipes/unique-email.md", include_str!("../../../../docs/recipes/unique-email.md")),
+    ("recipes/sessions.md", include_str!("../../../../docs/recipes/sessions.md")),
     ("recipes/join.md", include_str!("../../../../docs/recipes/join.md")),
 ];
 

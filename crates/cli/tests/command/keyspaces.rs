@@ -330,3 +330,35 @@ fn a_value_that_a_wider_type_holds_is_told_with_the_alteration_that_takes_it() {
     folder.run(&["db", "import", "s", "more.csv"]).exits_with(0);
     folder.run(&["scan", "s"]).exits_with(0).prints("1\t7.0\ta\n2\t9.5\tb\n");
 }
+
+#[test]
+fn options_of_a_keyspace_are_set_and_shown() {
+    let folder = Folder::new();
+    folder.write("orders.csv", "id,item\n1,fig\n2,lime\n");
+    db(&folder, &["import", "s", "orders.csv", "--key", "id"]).exits_with(0);
+    let alter = |arguments: &[&str]| db(&folder, &[&["alter", "s"], arguments].concat());
+    let set = ["--compression", "lz4", "--filter-bits", "12", "--separate-from", "4KiB", "--block-bytes", "16KiB"];
+    let shown = "compression lz4, filters of 12 bits per key, value files from 4KiB, blocks of 16KiB";
+    let line = |what: &str, shown: &str| format!("s: keyspace \"default\" {what}: {shown}\n");
+    let would = line("would have the options", shown);
+    alter(&[&set[..], &["--dry-run"]].concat()).exits_with(0).prints(&would);
+    assert!(!folder.run(&["info", "s"]).exits_with(0).stdout.contains("lz4"));
+    alter(&set).exits_with(0).prints(&line("has the options", shown));
+    alter(&set).exits_with(0).prints(&line("keeps its options", shown));
+    assert!(folder.run(&["info", "s"]).exits_with(0).stdout.contains(shown));
+    assert!(folder.run(&["stats", "s"]).exits_with(0).stdout.contains(shown));
+    let facts = &folder.run(&["info", "s", "--json"]).exits_with(0).json()["keyspaces"][0]["options"];
+    let expected = json!({
+        "compression": "lz4", "filter_bits_per_key": 12, "separation_bytes": 4096, "block_bytes": 16384
+    });
+    assert_eq!(*facts, expected);
+    alter(&["--filter-bits", "0", "--separate-from", "never", "--block-bytes", "store", "--compression", "store"])
+        .exits_with(0)
+        .prints(&line("has the options", "no filters, no value files"));
+    // Beside an alteration of its fields.
+    alter(&["--filter-bits", "store", "--separate-from", "store", "--add", "n: u8?", "--json"]).exits_with(0);
+    assert!(!folder.run(&["info", "s"]).exits_with(0).stdout.contains("options"));
+    alter(&["--block-bytes", "1000"]).exits_with(2).complains_of("power of two");
+    alter(&["--filter-bits", "33"]).exits_with(2).complains_of("0 to 32");
+    alter(&["--compression", "gzip"]).exits_with(2).complains_of("none, lz4");
+}

@@ -10,6 +10,7 @@ mod compared_keys;
 mod dbs;
 mod demo;
 mod every_type;
+mod expiry;
 mod external;
 mod flags;
 mod floats;

@@ -50,6 +50,8 @@ listed! {
         OpenFiles,
         /// The size of a block.
         BlockBytes,
+        /// How far the clock may be ahead of the time of a store.
+        ClockAhead,
     }
 }
 

@@ -14,6 +14,7 @@ impl Voice for Library {
             Setting::JoinMemory => "`JoinOptions::memory_bytes`",
             Setting::OpenFiles => "the limit of open files (`DbOptions::open_files`, or `ulimit -n`)",
             Setting::BlockBytes => "the block size (`TableWriteOptions::block_bytes`), or leave out its `value_width`",
+            Setting::ClockAhead => "`DbExpiryOptions::clock_ahead_max`, if the clock is right",
         })
     }
 

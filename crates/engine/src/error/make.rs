@@ -332,6 +332,19 @@ impl Error {
         error
     }
 
+    /// A write of a record that expires, while the clock is further ahead of the time of the store than it may be.
+    pub(crate) fn clock_ahead(store: impl Into<PathBuf>, time: &str, clock: &str) -> Self {
+        let store = store.into();
+        let detail = format!(
+            "the clock says {clock}, but by what has passed since {} was last written it is at most {time}: records \
+             that expire would have a wrong time; set the clock",
+            store.display()
+        );
+        let mut error = Self::of(Cause::Input, store, detail);
+        error.facts.advice = Some(Advice::Raise { option: Setting::ClockAhead, to: None });
+        error
+    }
+
     /// A transaction that has read a key that was written since.
     pub(crate) fn conflict_of_key(path: impl Into<PathBuf>, name: &str, key: &[u8]) -> Self {
         let detail = format!("its key {} was written since the transaction began", shown_key(key));

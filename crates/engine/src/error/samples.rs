@@ -22,6 +22,7 @@ pub fn samples() -> Vec<Error> {
         Error::damaged("f", 7, "a checksum does not hold"),
         Error::input("blocks of 3 bytes are too small"),
         Error::interrupted(),
+        Error::clock_ahead("s", "2024-01-01T00:00:00", "2124-01-01T00:00:00"),
         Error::unsupported("s3://b/f", "append to", "objects are written as a whole"),
         Error::locked("f", true),
         Error::locked("f", false),

@@ -63,6 +63,7 @@ pub use {
     profile::clock::{Timer, available_threads, random_u64, seed_random, set_unix_time_s, unix_time_ms},
     profile::measure::{MeasuredLevel, MeasuredPoint, MeasuredStream},
     profile::modelled_clock::ModelledClock,
+    profile::moved_clock::Clock,
     reads::worker::Worker,
     storage::discard::DiscardStorage,
     storage::lenient::LenientStorage,

@@ -64,8 +64,10 @@ pub use images::closed_image::checkpoint_store;
 pub use objects::StoreVersion;
 pub use state::changes::position::ChangePosition;
 pub use state::counters::Activity;
-pub use state::option_groups::{DbLevelOptions, DbObjectOptions, DbValueOptions, DbWriteOptions};
+pub use state::expiry::rule::ExpiryRule;
+pub use state::option_groups::{DbExpiryOptions, DbLevelOptions, DbObjectOptions, DbValueOptions, DbWriteOptions};
 pub use state::options::DbOptions;
+pub use state::version::KeyspaceOptions;
 pub(crate) use state::version::LOCK_NAME;
 pub use write::ingest::IngestSummary;
 
@@ -78,5 +80,7 @@ pub use {
     state::options::INLINE_BYTES_MAX,
     state::tables::learner::LearningStats,
     state::tables::learning::Learning,
-    state::version::{ALTERED_FORMAT, INDEXED_FORMAT, STORE_FORMAT, set_newest_format},
+    state::version::{
+        ALTERED_FORMAT, EXPIRING_FORMAT, INDEXED_FORMAT, OPTIONS_FORMAT, STORE_FORMAT, set_newest_format,
+    },
 };

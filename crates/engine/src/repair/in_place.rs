@@ -41,8 +41,7 @@ pub(super) fn repair_in_place(
         state.next_file,
         ValueEvidence { values, suspect, ..ValueEvidence::default() },
     );
-    let statements =
-        state.keyspaces.iter().map(|(&id, keyspace)| (id, KeyspaceStatement::new(&keyspace.name, &keyspace.types)));
+    let statements = state.keyspaces.iter().map(|(&id, keyspace)| (id, KeyspaceStatement::of_keyspace(keyspace)));
     context.keyspaces = statements.collect();
     let mut edit = ManifestEdit::default();
     for (keyspace, level, table) in state.tables() {

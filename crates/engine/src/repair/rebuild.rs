@@ -13,20 +13,22 @@ use super::store::{RecoveredMemtables, RepairContext, RepairReport, open_values}
 use crate::block::BlockCache;
 use crate::block::header::{StoreBinding, new_nonce};
 use crate::error::{Error, Result};
-use crate::io::Storage;
+use crate::io::{Storage, unix_time_ms};
 use crate::lsm::DbOptions;
 use crate::lsm::compact::LevelsBelow;
 use crate::lsm::core::wal;
 use crate::lsm::read::merge::MergeCursor;
 use crate::lsm::state::cursor::EntryCursor;
 use crate::lsm::state::entry::{KeyspaceId, Sequence};
+use crate::lsm::state::expiry::store_time::RecordedTimes;
 use crate::lsm::state::memtable::Memtable;
 use crate::lsm::state::range_tombstones::RangeTombstones;
 use crate::lsm::state::tables::table_file::{
     KeyspaceStatement, RANGE_TOMBSTONES_PROPERTY, STORE_PROPERTY, TableFile, TableOrigin,
 };
 use crate::lsm::state::version::{
-    FileKind, LEVELS, ManifestEdit, ManifestState, TableFileMeta, file_name, largest_number, parse_file_name,
+    FileKind, KeyspaceOptions, LEVELS, ManifestEdit, ManifestState, TableFileMeta, file_name, largest_number,
+    parse_file_name,
 };
 use crate::table::{Table, TableOptions};
 use crate::verify::report::finding_of;
@@ -82,9 +84,9 @@ pub(super) fn rebuild(
     let name_of =
         |id: KeyspaceId| statements.get(&id).map_or_else(|| format!("keyspace {id}"), |stated| stated.name.clone());
     edit.keyspaces_created = keyspaces.iter().filter(|&&id| id > 0).map(|&id| (id, name_of(id))).collect();
-    let is_typed = |stated: &KeyspaceStatement| !stated.types.types.is_bytes();
-    let typed = statements.iter().filter(|(id, stated)| (**id == 0 || keyspaces.contains(id)) && is_typed(stated));
-    edit.types = typed.map(|(&id, stated)| (id, stated.types.after_forms())).collect();
+    let kept = statements.iter().filter(|(id, _)| **id == 0 || keyspaces.contains(id));
+    kept.for_each(|(&id, stated)| state_keyspace(id, stated, &mut edit));
+    edit.times = times(&edit, stale);
     edit.next_keyspace = keyspaces.last().map(|&last| last.saturating_add(1).max(1));
     edit.next_file = Some(context.next_file() + 1);
     edit.reserved = edit.next_file;
@@ -107,11 +109,35 @@ pub(super) fn rebuild(
     })
 }
 
-/// Names and types of keyspaces: those of the outdated manifest, else as the newest table of each states them. A name
-/// that two tables state for two keyspaces belongs to neither.
+/// The times of a store with records that expire: those of the outdated manifest, or else what the clock says.
+fn times(edit: &ManifestEdit, stale: Option<&ManifestState>) -> Option<RecordedTimes> {
+    let expire = edit.added.iter().any(|(.., table)| table.expiring.is_some())
+        || edit.options.iter().any(|(_, options)| options.expiry.is_some());
+    let by_clock = || expire.then(|| RecordedTimes { told_ms: 0, base_ms: unix_time_ms() });
+    stale.and_then(|state| state.times).or_else(by_clock)
+}
+
+/// Adds the types and the options of a keyspace, if it has any.
+fn state_keyspace(id: KeyspaceId, stated: &KeyspaceStatement, edit: &mut ManifestEdit) {
+    if !stated.types.types.is_bytes() {
+        edit.types.push((id, stated.types.after_forms()));
+    }
+    if !stated.options.is_default() {
+        edit.options.push((id, stated.options.clone()));
+    }
+}
+
+/// Names, types and options of keyspaces: those of the outdated manifest, else as the newest table of each states them.
+/// A name that two tables state for two keyspaces belongs to neither.
 fn statements(tables: &[Arc<TableFile>], stale: Option<&ManifestState>) -> BTreeMap<KeyspaceId, KeyspaceStatement> {
     let mut found: BTreeMap<KeyspaceId, (u64, KeyspaceStatement)> = BTreeMap::new();
+    let mut options: BTreeMap<KeyspaceId, (u64, KeyspaceOptions)> = BTreeMap::new();
     for file in tables {
+        let own = (file.meta.number, KeyspaceStatement::options_of_table(&file.table));
+        let newest = options.entry(file.origin.keyspace).or_insert_with(|| own.clone());
+        if own.0 > newest.0 {
+            *newest = own;
+        }
         let Some(stated) = KeyspaceStatement::of_table(&file.table) else { continue };
         let newest = found.entry(file.origin.keyspace).or_insert((file.meta.number, stated.clone()));
         if file.meta.number > newest.0 {
@@ -119,6 +145,10 @@ fn statements(tables: &[Arc<TableFile>], stale: Option<&ManifestState>) -> BTree
         }
     }
     let mut found: BTreeMap<KeyspaceId, _> = found.into_iter().map(|(id, (_, stated))| (id, stated)).collect();
+    for (id, stated) in &mut found {
+        // A table without options is of the time when there were none.
+        stated.options = options.remove(id).map(|(_, options)| options).unwrap_or_default();
+    }
     let count = |name: &String| found.values().filter(|other| other.name == *name).count();
     let ambiguous: BTreeSet<KeyspaceId> =
         found.iter().filter(|(_, stated)| count(&stated.name) > 1).map(|(&id, _)| id).collect();
@@ -128,10 +158,12 @@ fn statements(tables: &[Arc<TableFile>], stale: Option<&ManifestState>) -> BTree
         }
     }
     for (&id, keyspace) in stale.into_iter().flat_map(|state| &state.keyspaces) {
-        let stated = KeyspaceStatement::new(&keyspace.name, &keyspace.types);
+        let stated = KeyspaceStatement::of_keyspace(keyspace);
         match found.get_mut(&id) {
             // An alteration that the manifest does not know: there may be values of its form.
-            Some(newer) if newer.types.forms.current > stated.types.forms.current => newer.name = stated.name,
+            Some(newer) if newer.types.forms.current > stated.types.forms.current => {
+                (newer.name, newer.options) = (stated.name, stated.options);
+            }
             _ => _ = found.insert(id, stated),
         }
     }

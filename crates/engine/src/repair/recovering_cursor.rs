@@ -3,7 +3,7 @@
 use crate::block::Slice;
 use crate::error::{Error, Result};
 use crate::lsm::state::cursor::EntryCursor;
-use crate::lsm::state::entry::{Entry, ValueKind};
+use crate::lsm::state::entry::Entry;
 use crate::lsm::state::tables::table_file::{TableFile, TableFileCursor};
 use crate::verify::report::finding_of;
 use crate::vlog::{ValueFile, ValueFilePointer};
@@ -25,10 +25,8 @@ pub(super) struct ValueEvidence {
 impl ValueEvidence {
     /// Whether the value of an entry is intact.
     fn has_intact_value(&self, table: &TableFile, entry: &Entry<'_>) -> Result<bool> {
-        if entry.kind != ValueKind::Pointer {
-            return Ok(true);
-        }
-        let Some(pointer) = ValueFilePointer::decode(entry.value) else { return Ok(false) };
+        let Some(pointer) = entry.pointer() else { return Ok(true) };
+        let Some(pointer) = ValueFilePointer::decode(pointer) else { return Ok(false) };
         match self.values.get(&pointer.file).filter(|file| self.may_point_into(table, file)) {
             Some(file) if self.suspect.contains(&pointer.file) => file.is_intact(&pointer),
             found => Ok(found.is_some()),

@@ -13,7 +13,7 @@ use crate::lsm::core::wal;
 use crate::lsm::images::closed_image::no_store;
 use crate::lsm::open::unreferenced::{UnreferencedFiles, is_table_of};
 use crate::lsm::state::cursor::EntryCursor;
-use crate::lsm::state::entry::{Action, KeyspaceId, Sequence, ValueKind, decode_group};
+use crate::lsm::state::entry::{KeyspaceId, Sequence, decode_group};
 use crate::lsm::state::file_numbers::FileNumberSource;
 use crate::lsm::state::memtable::Memtable;
 use crate::lsm::state::range_tombstones::RangeTombstones;
@@ -331,11 +331,12 @@ impl RepairContext {
         below: LevelsBelow,
     ) -> Result<JobOutput> {
         let statement = self.keyspaces.get(&origin.keyspace).cloned().unwrap_or_default();
+        let options = self.options.of_keyspace(&statement.options);
         let context = JobContext {
             storage: &self.storage,
             binding: self.binding,
-            options: &self.options,
-            form: TableForm::usual(&self.options),
+            options: &options,
+            form: TableForm::usual(&options),
             learner: None,
             numbers: self,
             memory_bytes: self.options.job_bytes(),
@@ -349,6 +350,7 @@ impl RepairContext {
             level,
             cuts: None,
             snapshots: &[],
+            expired_by_ms: 0,
             below,
             collected: &self.collected,
             separated_from_bytes: u64::MAX,
@@ -377,8 +379,8 @@ impl RepairContext {
                 if known.get(&operation.keyspace).is_some_and(|&newest| operation.sequence <= newest) {
                     continue;
                 }
-                if operation.action == Action::Put(ValueKind::Pointer)
-                    && !self.is_intact(binding, operation.parts(group).1)?
+                if let Some((_, pointer)) = operation.pointer(group)
+                    && !self.is_intact(binding, pointer)?
                 {
                     self.evidence.lost.fetch_add(1, Ordering::Relaxed);
                     continue;

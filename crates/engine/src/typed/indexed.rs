@@ -17,6 +17,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::{Bound, RangeBounds};
 use std::sync::{Arc, LazyLock};
+use std::time::SystemTime;
 
 /// In front of the number of an index, in the keyspace of notes: whose index it is. Numbers of keyspaces do not begin
 /// so.
@@ -115,7 +116,8 @@ impl<K: TypedKey + TypedParts + ?Sized, V: TypedValue + ?Sized> TypedKeyspace<K,
     /// Only writes through the returned handle, and through others that declare the same indexes, keep the index in
     /// step. Those through [`TypedKeyspace::insert`] and its other methods, a [`Keyspace`], a batch of either, or the
     /// command (`ogive db put`, `import`, `ingest`, `delete`) bypass it: it then lacks new records, and finds records
-    /// by old values. Call [`IndexedKeyspace::rebuild`] after such writes.
+    /// by old values. Call [`IndexedKeyspace::rebuild`] after such writes. Entries expire with their records if these are
+    /// written through it; for records that were there before, make an index by [`Db::create_index`].
     ///
     /// ```
     /// ogive::row! {
@@ -292,6 +294,19 @@ impl<K: TypedKey + TypedParts + ?Sized, V: TypedValue + ?Sized> IndexedKeyspace<
         self.batch().insert(key, value).commit_changes()
     }
 
+    /// Sets the value of a key until a time, as [`Keyspace::insert_with`] does, and the entries of the indexes with it.
+    ///
+    /// # Errors
+    /// As [`Self::insert`] and [`Keyspace::insert_with`].
+    pub fn insert_with<'k, 'v>(
+        &self,
+        key: impl Borrow<K::Arg<'k>>,
+        value: impl Borrow<V::Arg<'v>>,
+        expires: SystemTime,
+    ) -> Result<()> {
+        self.batch().insert_with(key, value, expires).commit_changes()
+    }
+
     /// Removes a key, if present, and its entries in the indexes.
     ///
     /// # Errors
@@ -327,7 +342,8 @@ impl<K: TypedKey + TypedParts + ?Sized, V: TypedValue + ?Sized> IndexedKeyspace<
                 before => before.transpose()?,
             };
             let after = new.and_then(entry).transpose()?;
-            if before != after {
+            // An entry expires with its record.
+            if before != after || self.records.untyped().may_expire() {
                 changes.push(EntryChange { entries: index.pinned.keyspace(), before, after });
             }
         }
@@ -404,12 +420,15 @@ impl<K: ?Sized, V: ?Sized> fmt::Debug for IndexedKeyspace<K, V> {
     }
 }
 
+/// A value, and the time at which it expires, if it was given.
+type NewValue = (Vec<u8>, Option<SystemTime>);
+
 /// Changes of records that are applied together, with those of the indexes: see [`IndexedKeyspace::batch`]. Of two
 /// changes of the same key, the later one wins.
 pub struct IndexedBatch<'a, K: ?Sized, V: ?Sized> {
     keyspace: &'a IndexedKeyspace<K, V>,
     /// The new value of each key; `None` removes it.
-    changes: BTreeMap<Vec<u8>, Option<Vec<u8>>>,
+    changes: BTreeMap<Vec<u8>, Option<NewValue>>,
     refused: Option<Error>,
 }
 
@@ -417,7 +436,25 @@ impl<K: TypedKey + TypedParts + ?Sized, V: TypedValue + ?Sized> IndexedBatch<'_,
     /// Sets the value of a key. Errors are reported by [`Self::commit`].
     pub fn insert<'k, 'v>(&mut self, key: impl Borrow<K::Arg<'k>>, value: impl Borrow<V::Arg<'v>>) -> &mut Self {
         match (K::encode(key.borrow()), V::encode_value(value.borrow())) {
-            (Ok(key), Ok(value)) => _ = self.changes.insert(key.as_ref().to_vec(), Some(value.as_ref().to_vec())),
+            (Ok(key), Ok(value)) => {
+                _ = self.changes.insert(key.as_ref().to_vec(), Some((value.as_ref().to_vec(), None)));
+            }
+            (Err(error), _) | (_, Err(error)) => _ = self.refused.get_or_insert(error),
+        }
+        self
+    }
+
+    /// Sets the value of a key until a time, and the entries of the indexes with it.
+    pub fn insert_with<'k, 'v>(
+        &mut self,
+        key: impl Borrow<K::Arg<'k>>,
+        value: impl Borrow<V::Arg<'v>>,
+        expires: SystemTime,
+    ) -> &mut Self {
+        match (K::encode(key.borrow()), V::encode_value(value.borrow())) {
+            (Ok(key), Ok(value)) => {
+                _ = self.changes.insert(key.as_ref().to_vec(), Some((value.as_ref().to_vec(), Some(expires))));
+            }
             (Err(error), _) | (_, Err(error)) => _ = self.refused.get_or_insert(error),
         }
         self
@@ -448,7 +485,7 @@ impl<K: TypedKey + TypedParts + ?Sized, V: TypedValue + ?Sized> IndexedBatch<'_,
             let mut batch = self.keyspace.db.batch();
             let mut seen = Vec::with_capacity(self.changes.len());
             for (key, new) in &self.changes {
-                seen.push((key, self.change(&mut batch, key, new.as_deref())?));
+                seen.push((key, self.change(&mut batch, key, new.as_ref())?));
             }
             let records = self.keyspace.records.untyped();
             let is_unchanged = || {
@@ -466,20 +503,29 @@ impl<K: TypedKey + TypedParts + ?Sized, V: TypedValue + ?Sized> IndexedBatch<'_,
     }
 
     /// Adds the change of one key to a batch; returns its old value.
-    fn change(&self, batch: &mut Batch, key: &[u8], new: Option<&[u8]>) -> Result<Option<Slice>> {
+    fn change(&self, batch: &mut Batch, key: &[u8], new: Option<&NewValue>) -> Result<Option<Slice>> {
         let records = self.keyspace.records.checked()?;
         let old = records.get(key)?;
-        for EntryChange { entries, before, after } in self.keyspace.entry_changes(key, old.as_deref(), new)? {
+        let value = new.map(|(value, _)| &value[..]);
+        let expires = match new {
+            Some((value, None)) => records.expiry_of_value(value)?,
+            Some((_, expires)) => *expires,
+            None => None,
+        };
+        for EntryChange { entries, before, after } in self.keyspace.entry_changes(key, old.as_deref(), value)? {
             if let Some(before) = before {
                 batch.remove(entries, before);
             }
-            if let Some(after) = after {
-                batch.insert(entries, after, []);
+            match (after, expires) {
+                (None, _) => {}
+                (Some(after), None) => _ = batch.insert(entries, after, []),
+                (Some(after), Some(expires)) => _ = batch.insert_with(entries, after, [], expires),
             }
         }
-        match new {
-            Some(new) => batch.insert(records, key, new),
-            None => batch.remove(records, key),
+        match (value, expires) {
+            (None, _) => batch.remove(records, key),
+            (Some(value), None) => batch.insert(records, key, value),
+            (Some(value), Some(expires)) => batch.insert_with(records, key, value, expires),
         };
         Ok(old)
     }

@@ -10,6 +10,7 @@ use std::borrow::Borrow;
 use std::fmt;
 use std::marker::PhantomData;
 use std::ops::RangeBounds;
+use std::time::SystemTime;
 
 /// A keyspace with keys of type `K` and values of type `V`: see [`Keyspace::typed`]. It is cheap to clone.
 pub struct TypedKeyspace<K: ?Sized, V: ?Sized> {
@@ -96,6 +97,19 @@ impl<K: TypedKey + ?Sized, V: TypedValue + ?Sized> TypedKeyspace<K, V> {
     /// As [`Keyspace::insert`], and [`TypedData::encode`] for the key and the value.
     pub fn insert<'k, 'v>(&self, key: impl Borrow<K::Arg<'k>>, value: impl Borrow<V::Arg<'v>>) -> Result<()> {
         self.checked()?.insert(K::encode(key.borrow())?, V::encode_value(value.borrow())?)
+    }
+
+    /// Sets the value of a key until a time, as [`Keyspace::insert_with`] does.
+    ///
+    /// # Errors
+    /// As [`Self::insert`] and [`Keyspace::insert_with`].
+    pub fn insert_with<'k, 'v>(
+        &self,
+        key: impl Borrow<K::Arg<'k>>,
+        value: impl Borrow<V::Arg<'v>>,
+        expires: SystemTime,
+    ) -> Result<()> {
+        self.checked()?.insert_with(K::encode(key.borrow())?, V::encode_value(value.borrow())?, expires)
     }
 
     /// Removes a key, if present.
@@ -231,6 +245,20 @@ impl Batch {
     ) -> &mut Self {
         match (K::encode(key.borrow()), V::encode_value(value.borrow())) {
             (Ok(key), Ok(value)) => self.pin(&keyspace.pinned).insert(keyspace.untyped(), key, value),
+            (Err(error), _) | (_, Err(error)) => self.refuse(error),
+        }
+    }
+
+    /// Sets the value of a key of a typed keyspace until a time. Errors are reported by [`Self::commit`].
+    pub fn typed_insert_with<'k, 'v, K: TypedKey + ?Sized, V: TypedValue + ?Sized>(
+        &mut self,
+        keyspace: &TypedKeyspace<K, V>,
+        key: impl Borrow<K::Arg<'k>>,
+        value: impl Borrow<V::Arg<'v>>,
+        expires: SystemTime,
+    ) -> &mut Self {
+        match (K::encode(key.borrow()), V::encode_value(value.borrow())) {
+            (Ok(key), Ok(value)) => self.pin(&keyspace.pinned).insert_with(keyspace.untyped(), key, value, expires),
             (Err(error), _) | (_, Err(error)) => self.refuse(error),
         }
     }

@@ -10,6 +10,7 @@ use crate::error::{Error, Result};
 use crate::lsm::{DbTransaction, DbTransactionRange};
 use std::borrow::Borrow;
 use std::ops::{Bound, RangeBounds};
+use std::time::SystemTime;
 
 /// A typed keyspace in a transaction: see [`DbTransaction::typed`].
 #[derive(Debug)]
@@ -260,13 +261,19 @@ impl DbTransaction {
         let change = || {
             let records = keyspace.records().checked()?;
             let old = self.get(records, key)?;
+            let expires = new.map_or(Ok(None), |new| records.expiry_of_value(new))?;
             for EntryChange { entries, before, after } in keyspace.entry_changes(key, old.as_deref(), new)? {
                 before.map_or(Ok(()), |before| self.remove(entries, before))?;
-                after.map_or(Ok(()), |after| self.insert(entries, after, []))?;
+                match (after, expires) {
+                    (None, _) => {}
+                    (Some(after), None) => self.insert(entries, after, [])?,
+                    (Some(after), Some(expires)) => self.insert_with(entries, after, [], expires)?,
+                }
             }
-            match new {
-                Some(new) => self.insert(records, key, new),
-                None => self.remove(records, key),
+            match (new, expires) {
+                (None, _) => self.remove(records, key),
+                (Some(new), None) => self.insert(records, key, new),
+                (Some(new), Some(expires)) => self.insert_with(records, key, new, expires),
             }
         };
         change().inspect_err(|_| self.rollback_to(savepoint))
@@ -335,6 +342,20 @@ impl<K: TypedKey + ?Sized, V: TypedValue + ?Sized> TypedTransaction<'_, K, V> {
     pub fn insert<'k, 'v>(&self, key: impl Borrow<K::Arg<'k>>, value: impl Borrow<V::Arg<'v>>) -> Result<()> {
         let (key, value) = (K::encode(key.borrow())?, V::encode_value(value.borrow())?);
         self.transaction.insert(self.keyspace.checked()?, key, value)
+    }
+
+    /// Sets the value of a key until a time, as [`DbTransaction::insert_with`] does.
+    ///
+    /// # Errors
+    /// As [`Self::insert`].
+    pub fn insert_with<'k, 'v>(
+        &self,
+        key: impl Borrow<K::Arg<'k>>,
+        value: impl Borrow<V::Arg<'v>>,
+        expires: SystemTime,
+    ) -> Result<()> {
+        let (key, value) = (K::encode(key.borrow())?, V::encode_value(value.borrow())?);
+        self.transaction.insert_with(self.keyspace.checked()?, key, value, expires)
     }
 
     /// Removes a key, if present.

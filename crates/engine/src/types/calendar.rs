@@ -116,6 +116,11 @@ pub(super) fn display_timestamp(units: i128, unit: TimeUnit) -> String {
     format!("{}T{}", display_date(days), display_time(units, unit))
 }
 
+/// Text of a time in milliseconds since the start of 1970.
+pub(crate) fn display_unix_ms(unix_ms: u64) -> String {
+    display_timestamp(i128::from(unix_ms), TimeUnit::Millisecond)
+}
+
 /// Reads a timestamp: a date, `T` or a space, a time of day, and if any, `Z` or an offset from UTC such as `+02:00` or
 /// `+02`. A date alone is its midnight. `None` if the text is none of this.
 pub(super) fn parse_timestamp(text: &str, unit: TimeUnit) -> Option<i128> {

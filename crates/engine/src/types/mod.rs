@@ -44,6 +44,7 @@ mod row_tests;
 mod tests;
 
 pub use alteration::Alteration;
+pub(crate) use calendar::display_unix_ms;
 pub(crate) use comparable::KeyConversion;
 pub(crate) use conversion::ValueRest;
 pub use index_definition::IndexDefinition;

@@ -5,7 +5,7 @@ use crate::block::header::StoreBinding;
 use crate::error::{Error, Result};
 use crate::lsm::core::wal;
 use crate::lsm::open::unreferenced::UnreferencedFiles;
-use crate::lsm::state::entry::{Action, ValueKind, decode_group};
+use crate::lsm::state::entry::decode_group;
 use crate::lsm::state::version::{ClosedLengths, FileKind, file_name};
 use crate::vlog::{ValueFile, ValueFilePointer};
 
@@ -36,8 +36,7 @@ impl StoreVerifier<'_> {
     fn group(&mut self, (name, binding): (&str, StoreBinding), group: &[u8], synced: bool) -> Result<bool> {
         let malformed = || Error::damaged(self.storage.path(name), 0, "a group of operations is malformed");
         let operations = decode_group(group).ok_or_else(malformed)?;
-        for operation in operations.iter().filter(|operation| operation.action == Action::Put(ValueKind::Pointer)) {
-            let (key, pointer) = operation.parts(group);
+        for (key, pointer) in operations.iter().filter_map(|operation| operation.pointer(group)) {
             let pointer = ValueFilePointer::decode(pointer);
             let is_whole = match &pointer {
                 Some(pointer) => self.resolve_value(binding, pointer)?,

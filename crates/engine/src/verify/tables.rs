@@ -7,7 +7,7 @@ use super::pointers::PointerBatch;
 use super::store::StoreVerifier;
 use crate::error::{Error, Result};
 use crate::lsm::state::cursor::EntryCursor;
-use crate::lsm::state::entry::{Entry, ValueKind};
+use crate::lsm::state::entry::{Entry, ValueKind, split_expiry};
 use crate::lsm::state::tables::table_file::{SCAN_READ_AHEAD_BYTES, TableFile};
 use crate::lsm::state::version::{FileKind, TableFileMeta, file_name};
 use crate::table::{Table, TableOptions, WalkStep};
@@ -34,6 +34,8 @@ struct EntryWalk {
     cursor: Box<dyn EntryCursor>,
     is_begun: bool,
     counted: TableCounts,
+    /// Has what was counted of entries that expire.
+    expiring: TableFileMeta,
     /// Key and sequence number of the last entry.
     last: Option<(Vec<u8>, u64)>,
     pointers: PointerBatch,
@@ -51,6 +53,7 @@ impl EntryWalk {
             cursor: file.cursor(Some(SCAN_READ_AHEAD_BYTES)),
             is_begun: false,
             counted: TableCounts::default(),
+            expiring: TableFileMeta::default(),
             last: None,
             pointers: PointerBatch::default(),
             found: Vec::new(),
@@ -86,8 +89,15 @@ impl EntryWalk {
                 let key = entry.key.escape_ascii();
                 self.found.push(found(format!("the entry {key} is outside of the range in the manifest")));
             }
-            if entry.kind == ValueKind::Pointer {
-                match ValueFilePointer::decode(entry.value) {
+            if let Some(expires_ms) = entry.expires_ms() {
+                self.expiring.note_expiring(expires_ms);
+                if split_expiry(entry.value).is_none() {
+                    let key = entry.key.escape_ascii();
+                    self.found.push(found(format!("the entry {key} has no time at which it expires")));
+                }
+            }
+            if let Some(pointer) = entry.pointer() {
+                match ValueFilePointer::decode(pointer) {
                     None => {
                         let key = entry.key.escape_ascii();
                         self.found.push(found(format!("the value pointer of {key} is malformed")));
@@ -168,7 +178,7 @@ impl StoreVerifier<'_> {
     fn entries(&mut self, mut entries: EntryWalk) -> Result<()> {
         let was_sound = !self.report.has_finding(&entries.name);
         let outcome = entries.finish(self);
-        let EntryWalk { name, meta, counted, found, .. } = entries;
+        let EntryWalk { name, meta, counted, expiring, found, .. } = entries;
         found.into_iter().for_each(|(file, offset, detail)| self.report.add(&file, offset, detail));
         match outcome {
             Ok(()) => {}
@@ -182,6 +192,7 @@ impl StoreVerifier<'_> {
             shadowed: meta.shadowed,
             values: meta.values.iter().copied().collect(),
         };
+        let (counted, stated) = ((counted, expiring.expiring), (stated, meta.expiring));
         if counted != stated && was_sound {
             self.report.add(&name, 0, format!("the manifest states {stated:?}, but the table has {counted:?}"));
         }

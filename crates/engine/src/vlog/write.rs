@@ -99,6 +99,11 @@ impl ValueFileWriter {
         self.appender.position()
     }
 
+    /// Sets the compression of values from now on.
+    pub(crate) fn set_compression(&mut self, compression: Compression) {
+        self.compression = compression;
+    }
+
     /// Appends a value. The key is stored with it, so that the value can be identified without its pointer.
     ///
     /// # Errors

@@ -29,7 +29,9 @@ enum Plain {
 
 fn plain(change: &Change) -> Plain {
     match change {
-        Change::Insert { keyspace, key, value } => Plain::Set(keyspace.to_string(), key.clone(), Some(value.clone())),
+        Change::Insert { keyspace, key, value, .. } => {
+            Plain::Set(keyspace.to_string(), key.clone(), Some(value.clone()))
+        }
         Change::Remove { keyspace, key } => Plain::Set(keyspace.to_string(), key.clone(), None),
         Change::RemoveRange { keyspace, start, end } => {
             Plain::RemoveRange(keyspace.to_string(), start.clone(), end.clone())

@@ -14,6 +14,7 @@ mod folders;
 mod identity;
 mod ingest;
 mod keys_only;
+mod keyspace_options;
 mod learning;
 mod least_memory;
 mod linear;

@@ -8,10 +8,12 @@ import inspect
 import json
 import os
 import threading
+import time
 import weakref
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, MutableMapping
+from datetime import datetime, timedelta
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Literal, overload
+from typing import TYPE_CHECKING, Any, Literal, cast, overload
 
 from . import _internal
 from ._async import Awaitable, AwaitableWrites
@@ -126,6 +128,95 @@ class Keyspace(AwaitableWrites, _internal.Keyspace, OrderedMapping[K, V]):
         """
         self._alter(list((add or {}).items()), list(nullable), list((widen or {}).items()))
 
+    def insert_with(
+        self,
+        key: Any,
+        value: Any,
+        *,
+        ttl: float | timedelta | None = None,
+        expires: float | datetime | None = None,
+    ) -> None:
+        """Sets the value of a key until a time: from then on it is as if it were removed.
+
+        :param ttl: the time from now on, in seconds or as a :class:`~datetime.timedelta`
+        :param expires: the time itself, in seconds since the start of 1970 as of :func:`time.time`, or as a
+            :class:`~datetime.datetime` with a time zone; one that has passed is allowed
+        :raises InvalidArgument: while the clock is more than a day ahead of the time that has passed since the store was
+            written
+
+        >>> import ogive, tempfile
+        >>> db = ogive.open(tempfile.mkdtemp())
+        >>> sessions = db.keyspace("sessions", key=int, value=str)
+        >>> sessions.insert_with(7, "ada", ttl=1800)
+        >>> sessions.insert_with(8, "bob", expires=0)
+        >>> dict(sessions)
+        {7: 'ada'}
+        >>> db.close()
+        """
+        if (ttl is None) == (expires is None):
+            raise InvalidArgument("give ttl= or expires=, and not both")
+        if ttl is not None:
+            since = time.time() + (ttl.total_seconds() if isinstance(ttl, timedelta) else ttl)
+        elif isinstance(expires, datetime):
+            if expires.tzinfo is None:
+                raise InvalidArgument("expires= has no time zone; use one such as datetime.timezone.utc")
+            since = expires.timestamp()
+        else:
+            since = float(cast("float", expires))
+        self._insert_with(key, value, _milliseconds(since))
+
+    def expire_after(self, ttl: float | timedelta | None) -> None:
+        """Lets records expire so long after they are written, in seconds or as a :class:`~datetime.timedelta`, from now on;
+        with ``None``, none expires that is written without a time of its own. It is recorded, and holds for all who
+        write."""
+        seconds = ttl.total_seconds() if isinstance(ttl, timedelta) else ttl
+        self._expire(None if seconds is None else _milliseconds(seconds), None)
+
+    def expire_at_field(self, field: str) -> None:
+        """Lets records expire at the time in a field of their rows, a timestamp in UTC, from now on. A row with ``None``
+        there does not expire."""
+        self._expire(None, field)
+
+    @property
+    def options(self) -> dict[str, str | int]:
+        """The options that the keyspace has of its own; see :meth:`set_options`."""
+        return dict(json.loads(self._options))
+
+    def set_options(
+        self,
+        *,
+        compression: str | None | Any = MISSING,
+        filter_bits_per_key: int | None | Any = MISSING,
+        separation_bytes: int | None | Any = MISSING,
+        block_bytes: int | None | Any = MISSING,
+    ) -> None:
+        """Sets options of the keyspace, which the store records for all programs that write to it.
+
+        They hold for values and tables that are written from now on; ``None`` stands for that of the store, and those
+        that are not given stay. Older programs refuse such a store.
+
+        :param compression: of tables, and of values in value files: ``"none"``, ``"lz4"`` or ``"zstd"``
+        :param filter_bits_per_key: up to 32; 0 for no filters
+        :param separation_bytes: values of at least this many bytes are stored in value files
+        :param block_bytes: size of data blocks, a power of two
+
+        >>> import ogive, tempfile
+        >>> db = ogive.open(tempfile.mkdtemp())
+        >>> photos = db.keyspace("photos", key=str, value=bytes)
+        >>> photos.set_options(compression="zstd", block_bytes=16384)
+        >>> photos.set_options(block_bytes=None)
+        >>> db.keyspace("photos").options
+        {'compression': 'zstd'}
+        >>> db.close()
+        """
+        stated: dict[str, Any] = {
+            "compression": compression,
+            "filter_bits_per_key": filter_bits_per_key,
+            "separation_bytes": separation_bytes,
+            "block_bytes": block_bytes,
+        }
+        self._set_options([(name, value) for name, value in stated.items() if value is not MISSING])
+
     def find(
         self,
         index: str,
@@ -200,6 +291,10 @@ class Keyspace(AwaitableWrites, _internal.Keyspace, OrderedMapping[K, V]):
         except Closed:
             return f"<ogive.Keyspace {self.name!r}: closed>"
         return f"<ogive.Keyspace {self.name!r}: {key} to {'json' if self._is_json else value}>"
+
+
+def _milliseconds(seconds: float) -> int:
+    return min(max(round(seconds * 1000), 0), 2**53)
 
 
 class MutableKeyspace(Keyspace[K, V], MutableMapping[K, V]):
@@ -702,6 +797,7 @@ def open(
     durability: Literal["synced", "grouped", "buffered"] = "synced",
     profile: PathLike | None = None,
     wait: float = 0.0,
+    clock_ahead: float = 86400.0,
 ) -> MutableDb[_K, _V]: ...
 @overload
 def open(
@@ -715,6 +811,7 @@ def open(
     durability: Literal["synced", "grouped", "buffered"] = "synced",
     profile: PathLike | None = None,
     wait: float = 0.0,
+    clock_ahead: float = 86400.0,
 ) -> MutableDb[Any, Any]: ...
 @overload
 def open(
@@ -728,6 +825,7 @@ def open(
     durability: Literal["synced", "grouped", "buffered"] = "synced",
     profile: PathLike | None = None,
     wait: float = 0.0,
+    clock_ahead: float = 86400.0,
 ) -> Db[Any, Any]: ...
 def open(
     path: PathLike,
@@ -740,6 +838,7 @@ def open(
     durability: Literal["synced", "grouped", "buffered"] = "synced",
     profile: PathLike | None = None,
     wait: float = 0.0,
+    clock_ahead: float = 86400.0,
 ) -> Db[Any, Any]:
     """Opens a store; creates it if there is none and ``create`` is set.
 
@@ -749,7 +848,9 @@ def open(
     ``"synced"``, when the call returns; ``"grouped"``, with its group of some hundred kilobytes at the latest;
     ``"buffered"``, when the store flushes or closes. ``profile`` names the storage, as ``"ssd"`` or ``"nfs"``, or is a
     file of :func:`ogive.profile`. ``wait`` is how many seconds to wait for another process that has the store open for
-    writing, before :class:`ogive.Locked` names that process.
+    writing, before :class:`ogive.Locked` names that process. ``clock_ahead`` is how many seconds the clock may be ahead of
+    the time that has passed since the store was written, if :meth:`records expire <Keyspace.insert_with>`; a program that
+    opens its store more rarely than once a day gives more.
 
     A store that is open in this process already is returned as it is, if the options are the same, and if its folder is
     still where it was: after it was removed or renamed, the path is opened anew, and what the old store writes raises
@@ -772,7 +873,7 @@ def open(
         known = _open_stores.get((identity(text), read_only))
         if known is not None and known._store.is_in_place():
             return _same(known, options, key, value)
-        store = _internal.Store(text, create=create, read_only=read_only, wait=wait, **options)
+        store = _internal.Store(text, create=create, read_only=read_only, wait=wait, clock_ahead=clock_ahead, **options)
         kind: type[Db[Any, Any]] = Db if read_only else MutableDb
         db = kind(store, key, value, options)
         _open_stores[identity(text), read_only] = db

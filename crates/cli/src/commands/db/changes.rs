@@ -9,12 +9,12 @@ use crate::output::Output;
 use crate::values::records::RecordFields;
 use crate::values::size::duration;
 use ogive::lsm::Db;
-use ogive::types::RecordType;
+use ogive::types::{KeyType, RecordType, TimeUnit, Value};
 use ogive::{Change, ChangeBatch, ChangePosition};
 use serde_json::json;
 use std::collections::HashMap;
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 /// Time between two looks whether an interrupt has arrived.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
@@ -126,9 +126,14 @@ impl Shown<'_> {
 
     fn print_change(&mut self, change: &Change, at: Option<ChangePosition>, output: &mut Output) -> Result<()> {
         let (keyspace, what, shown) = match change {
-            Change::Insert { keyspace, key, value } => {
+            Change::Insert { keyspace, key, value, expires } => {
                 let (fields, _) = self.keyspace(keyspace)?;
-                (keyspace, "put", fields.json(key, Some(value)))
+                let shown = fields.json(key, Some(value));
+                let shown = match expires {
+                    Some(expires) => with_expiry(&shown, *expires)?,
+                    None => shown,
+                };
+                (keyspace, "put", shown)
             }
             Change::Remove { keyspace, key } => {
                 let (fields, _) = self.keyspace(keyspace)?;
@@ -171,6 +176,14 @@ fn found(db: &Db, name: &str) -> Result<(RecordFields, Keys)> {
 }
 
 /// Prints a change, which is JSON.
+/// A record with the time at which it expires, in UTC, as the next field of the line.
+fn with_expiry(shown: &str, expires: SystemTime) -> Result<String> {
+    let since = expires.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    let milliseconds = KeyType::Timestamp(TimeUnit::Millisecond);
+    let time = milliseconds.encode(&Value::Signed(since.as_millis() as i128))?;
+    Ok(format!("{shown},\"expires\":{}", json!(milliseconds.display(&time))))
+}
+
 fn print(keyspace: &str, what: &str, shown: String, at: Option<ChangePosition>, output: &mut Output) -> Result<()> {
     let position = at.map_or_else(String::new, |at| format!(",\"position\":\"{at}\""));
     output.line(format_args!("{{\"keyspace\":{},\"{what}\":{shown}{position}}}", json!(keyspace)))

@@ -6,6 +6,7 @@ use crate::failure::Result;
 use crate::info::Info;
 use crate::places::may_be_store;
 use crate::shell::shell_line;
+use crate::values::own_options;
 use crate::values::size::{counted, human_bytes};
 use ogive::lsm::{Db, DbOptions, KeyspaceStats};
 use ogive::types::RecordType;
@@ -38,20 +39,27 @@ pub(crate) fn info(folder: &Path, keyspace: Option<&str>) -> Result<Option<Info>
         Some(_) => format!("a keyspace of a store: {listed}"),
         None => format!("a store: {}: {listed}", counted(keyspaces.len() as u64, "keyspace")),
     };
+    let options = keyspaces.iter().filter_map(|(found, _)| {
+        let shown = own_options::shown(&found.options)?;
+        Some(format!("options of the keyspace {}: {shown}", found.name))
+    });
     Ok(Some(Info {
         kind: "store",
         text: format!("{what}; {} in tables and value files", human_bytes(bytes)),
-        details: Vec::new(),
+        details: options.collect(),
         facts: json!({
             "keyspaces": keyspaces
                 .iter()
-                .map(|(found, types)| json!({
-                    "name": found.name,
-                    "key_type": types.keys.to_string(),
-                    "value_type": types.value_name(),
-                    "rows": found.rows,
-                    "is_exact": found.is_exact,
-                }))
+                .map(|(found, types)| {
+                    let facts = json!({
+                        "name": found.name,
+                        "key_type": types.keys.to_string(),
+                        "value_type": types.value_name(),
+                        "rows": found.rows,
+                        "is_exact": found.is_exact,
+                    });
+                    own_options::add_to(facts, &found.options)
+                })
                 .collect::<Vec<_>>(),
             "bytes": bytes,
         }),

@@ -1,6 +1,6 @@
 //! `ogive db put`: writes an entry.
 
-use super::store::KeyspaceOptions;
+use super::store::{KeyspaceOptions, OpenKeyspace};
 use crate::commands::ordered_map::OrderedMap;
 use crate::commands::verbs;
 use crate::failure::{Failure, Result};
@@ -8,11 +8,16 @@ use crate::outcome::Outcome;
 use crate::output::Output;
 use crate::reading::pipe::InputFile;
 use crate::reading::standard_input::{input_named, shown};
+use crate::values::size::duration;
 use crate::values::value;
-use ogive::types::ValueType;
+use ogive::types::{TimeUnit, Value, ValueType};
 use ogive::{Durability, KeyType};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+/// Longer than any entry is needed.
+const FOREVER: Duration = Duration::from_secs(1 << 40);
 
 const EXAMPLES: &str = "\
 Examples:
@@ -21,6 +26,7 @@ Examples:
   ogive db put ids 1234 hello --key-type u64    write an entry with an integer key
   ogive db put people 7 'Ann,1990-05-01'        write a row, as a record of CSV
   ogive db put fruit pear 'a\\x00b' --escaped     write bytes as `ogive scan` prints them
+  ogive db put sessions 7 ada --ttl 30m         write an entry that is gone after half an hour
 
 Keys take the escapes that `ogive scan` prints. Values of bytes are written as they are; with --escaped, they take the
 same escapes: \\n, \\r, \\t, \\xNN and \\\\. Single values of other types are read as they are printed;
@@ -51,6 +57,14 @@ pub(crate) struct DbPut {
     /// Read the value from a file; - for standard input
     #[arg(long, value_name = "FILE", conflicts_with = "value")]
     file: Option<PathBuf>,
+
+    /// Let the entry expire so long from now on, as in 30m or 90d
+    #[arg(long, value_name = "TIME", value_parser = duration, conflicts_with = "file")]
+    ttl: Option<Duration>,
+
+    /// Let the entry expire at a time in UTC, as in 2030-01-31T12:00:00
+    #[arg(long, value_name = "TIME", value_parser = utc_time, conflicts_with_all = ["file", "ttl"])]
+    expires_at: Option<SystemTime>,
 }
 
 /// Runs the command.
@@ -67,6 +81,10 @@ pub(crate) fn run(arguments: &DbPut, output: &mut Output) -> Result<Outcome> {
             return Err(failure);
         }
     };
+    if let Some(expires) = arguments.expires() {
+        let put = |open: OpenKeyspace, key: &Vec<u8>| open.put_until(key, &value, expires);
+        return verbs::change(open, &arguments.key, put, output);
+    }
     match file {
         Some(mut file) => verbs::change(open, &arguments.key, |open, key| open.put_stream(key, &mut file), output),
         None => verbs::put(open, &arguments.key, &value, output),
@@ -74,6 +92,12 @@ pub(crate) fn run(arguments: &DbPut, output: &mut Output) -> Result<Outcome> {
 }
 
 impl DbPut {
+    /// The time at which the entry expires, if it does.
+    fn expires(&self) -> Option<SystemTime> {
+        let ttl = self.ttl.map(|ttl| SystemTime::now().checked_add(ttl).unwrap_or(SystemTime::UNIX_EPOCH + FOREVER));
+        ttl.or(self.expires_at)
+    }
+
     /// The bytes of the value that is an argument; none of one in a file.
     fn value(&self, values: &ValueType) -> Result<Vec<u8>> {
         if self.file.is_some() {
@@ -90,6 +114,16 @@ impl DbPut {
             true => value::from_escaped(argument),
             false => value::from_argument(values, argument),
         }
+    }
+}
+
+/// A time in UTC.
+fn utc_time(text: &str) -> std::result::Result<SystemTime, String> {
+    let of = |error: ogive::Error| error.to_string();
+    let milliseconds = KeyType::Timestamp(TimeUnit::Millisecond);
+    match milliseconds.parse(text).and_then(|time| milliseconds.decode(&time)).map_err(of)? {
+        Value::Signed(ms) => Ok(SystemTime::UNIX_EPOCH + Duration::from_millis(u64::try_from(ms).unwrap_or(0))),
+        other => Err(format!("{other:?} is no time")),
     }
 }
 

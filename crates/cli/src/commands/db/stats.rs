@@ -4,6 +4,7 @@ use super::rows;
 use crate::commands::ordered_map::Report;
 use crate::failure::{Failure, Result};
 use crate::output::Output;
+use crate::values::own_options;
 use crate::values::size::{counted, grouped, human_bytes};
 use crate::values::table_text::plain_table;
 use ogive::lsm::{DbStats, KeyspaceStats};
@@ -49,6 +50,9 @@ impl Report for DbStats {
                 human_bytes(keyspace.bytes()),
                 grouped(keyspace.memtable_records)
             ))?;
+            if let Some(shown) = own_options::shown(&keyspace.options) {
+                output.line(format_args!("options of its own: {shown}"))?;
+            }
             let mut levels = levels(keyspace).peekable();
             if levels.peek().is_some() {
                 let headings = ["level", "tables", "bytes", "entries", "tombstones", "lookups"];

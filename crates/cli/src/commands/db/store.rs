@@ -33,13 +33,16 @@ use std::ops::Bound;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 /// The keyspace that every store has.
 pub(super) const DEFAULT_KEYSPACE: &str = "default";
 
 /// Entries between two looks at the clock.
 const ENTRIES_A_STEP: u64 = 1 << 13;
+
+/// How far the clock may be ahead where no option says it, as the help of the option does.
+const CLOCK_AHEAD: Duration = Duration::from_secs(24 * 3600);
 
 /// The store, and how to open it.
 #[derive(Clone, Debug, clap::Args)]
@@ -59,6 +62,11 @@ pub(crate) struct StoreFolder {
     /// How long to wait for another process that has the store open for writing, as in 10s
     #[arg(long, value_name = "TIME", default_value = "0s", value_parser = duration, help_heading = "Store")]
     wait: Duration,
+
+    /// How far the clock may be ahead of the time that has passed since the store was written, if records expire, as in
+    /// 90d
+    #[arg(long, value_name = "TIME", default_value = "24h", value_parser = duration, help_heading = "Store")]
+    clock_ahead: Duration,
 }
 
 /// A store, or one keyspace of it.
@@ -152,11 +160,12 @@ impl StoreFolder {
             .open_files(self.open_files)
             .create(false)
             .wait_for_lock(self.wait)
+            .expiry(|expiry| expiry.clock_ahead_max(self.clock_ahead))
     }
 
     /// The store at a path.
     pub(crate) fn at(folder: PathBuf, memory: ByteSize, open_files: Option<usize>) -> Self {
-        Self { folder, memory, open_files, wait: Duration::ZERO }
+        Self { folder, memory, open_files, wait: Duration::ZERO, clock_ahead: CLOCK_AHEAD }
     }
 
     /// Opens the store read-only.
@@ -459,6 +468,14 @@ impl OpenKeyspace {
     /// As [`WritableMap::put`], with a value of up to 1 GiB.
     pub(super) fn put_stream(self, key: &[u8], value: &mut dyn Read) -> Result<Change> {
         match self.keyspace.insert_stream(key, value) {
+            Ok(()) => self.written(),
+            Err(error) => self.refused(error),
+        }
+    }
+
+    /// As [`WritableMap::put`], with a value that expires.
+    pub(super) fn put_until(self, key: &[u8], value: &[u8], expires: SystemTime) -> Result<Change> {
+        match self.keyspace.insert_with(key, value, expires) {
             Ok(()) => self.written(),
             Err(error) => self.refused(error),
         }

@@ -4,4 +4,5 @@ pub(super) mod clock;
 pub(super) mod curve;
 pub(super) mod measure;
 pub(super) mod modelled_clock;
+pub(super) mod moved_clock;
 pub(super) mod spread;

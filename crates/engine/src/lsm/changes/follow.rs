@@ -5,13 +5,15 @@ use crate::error::{Cause, Error, Result};
 use crate::lsm::core::store::Core;
 use crate::lsm::core::wal;
 use crate::lsm::state::changes::position::ChangePosition;
-use crate::lsm::state::entry::{Action, KeyspaceId, Operation, Sequence, ValueKind, decode_group};
+use crate::lsm::state::entry::{Action, Entry, KeyspaceId, Operation, Sequence, ValueKind, decode_group};
+use crate::lsm::state::expiry::store_time::system_time_of;
 use crate::lsm::state::keyspace_tree::{KeyspaceTree, is_of_store};
 use crate::lsm::state::tables::table_file::SCAN_READ_AHEAD_BYTES;
 use crate::table::{Table, TableCursor};
 use std::collections::VecDeque;
 use std::fmt::{self, Debug, Formatter};
 use std::sync::Arc;
+use std::time::SystemTime;
 
 /// A follower reads on once it has handed out what it has, in steps of about this many bytes.
 const READ_BYTES: usize = 1 << 20;
@@ -41,6 +43,8 @@ pub enum Change {
         key: Vec<u8>,
         /// The value.
         value: Vec<u8>,
+        /// The time at which the record expires, if it does: expiry itself is no change.
+        expires: Option<SystemTime>,
     },
     /// A key was removed, whether it was there or not.
     Remove {
@@ -293,13 +297,18 @@ impl Reading<'_> {
                     Change::RemoveRange { keyspace, start: key, end: (!value.is_empty()).then(|| value.to_vec()) }
                 }
                 Action::Put(ValueKind::Remove) => Change::Remove { keyspace, key },
-                Action::Put(ValueKind::Value) => {
-                    Change::Insert { keyspace, key, value: tree.delivered(None, value)?.into_owned() }
-                }
-                Action::Put(ValueKind::Pointer) => {
-                    let limit_bytes = self.core.options.memory_bytes;
-                    let stored = self.history.values.get(value, limit_bytes, &self.core.path())?;
-                    Change::Insert { keyspace, key, value: tree.delivered(None, &stored)?.into_owned() }
+                Action::Put(kind) => {
+                    let entry = Entry { key: &[], sequence: operation.sequence, kind, value };
+                    let expires = entry.expires_ms().map(system_time_of);
+                    let value = match entry.pointer() {
+                        None => tree.delivered(None, entry.stored())?.into_owned(),
+                        Some(pointer) => {
+                            let limit_bytes = self.core.options.memory_bytes;
+                            let stored = self.history.values.get(pointer, limit_bytes, &self.core.path())?;
+                            tree.delivered(None, &stored)?.into_owned()
+                        }
+                    };
+                    Change::Insert { keyspace, key, value, expires }
                 }
             });
         }

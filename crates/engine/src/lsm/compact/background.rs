@@ -4,7 +4,7 @@
 //! reproducible.
 
 use super::{
-    CollectedFiles, JobContext, JobOutput, LevelsBelow, MergeJob, PickLimits, Picker, RangeStep, TableForm, flush,
+    CollectedFiles, JobOutput, LevelsBelow, MergeJob, PickLimits, Picker, RangeStep, TableForm, flush,
     run_subcompactions,
 };
 use crate::error::{Advice, Call, Cause, Error, Result, StoreFailure};
@@ -18,8 +18,9 @@ use crate::lsm::read::merge::MergeCursor;
 use crate::lsm::state::compaction_job::{CompactionJob, JobReason};
 use crate::lsm::state::cursor::EntryCursor;
 use crate::lsm::state::entry::{KeyspaceId, SEQUENCE_MAX};
-use crate::lsm::state::keyspace_tree::KeyspaceTree;
+use crate::lsm::state::live_snapshots::SeenAt;
 use crate::lsm::state::memtable_set::MemtableSet;
+use crate::lsm::state::options::DbOptions;
 use crate::lsm::state::tables::learner::LearningTask;
 use crate::lsm::state::tables::level::{LevelCursor, LevelTables};
 use crate::lsm::state::tables::table_file::{KeyspaceStatement, TableFile, TableOrigin};
@@ -102,7 +103,8 @@ impl Core {
                     let learning_us = learner.and_then(|learner| learner.wait_us());
                     let objects = self.files.objects.as_ref().filter(|_| compacts && !shared.is_collecting);
                     let collection_us = objects.map(|objects| (objects.retired.wait_s() as f64 * 1e6).max(1e3));
-                    let wait_us = [learning_us, collection_us].into_iter().flatten().min_by(f64::total_cmp);
+                    let expiry_us = self.expiry_wait_us(&shared).filter(|_| compacts && shared.failure.is_none());
+                    let wait_us = [learning_us, collection_us, expiry_us].into_iter().flatten().min_by(f64::total_cmp);
                     shared = match wait_us {
                         Some(wait_us) => self.contents.wait_for(shared, wait_us),
                         None => self.contents.wait(shared),
@@ -169,7 +171,7 @@ impl Core {
 
     pub(in crate::lsm) fn limits(&self, shared: &SharedState) -> PickLimits {
         let oldest = self.contents.live_snapshots.oldest().unwrap_or(SEQUENCE_MAX);
-        PickLimits::of(&self.options, oldest, shared.hidden.clone())
+        PickLimits::of(&self.options, (oldest, self.expired_by_ms()), shared.hidden.clone())
     }
 
     /// The next due compaction, if any; only keyspaces that changed since the last check are searched.
@@ -181,6 +183,7 @@ impl Core {
             shared.is_nothing_due = false;
         }
         shared.checked_with_snapshot = oldest;
+        self.recheck_expired(shared);
         if shared.is_nothing_due {
             return None;
         }
@@ -192,6 +195,7 @@ impl Core {
         if shared.running.is_empty() {
             let waiting_for_snapshot: Vec<KeyspaceId> =
                 shared.compaction_candidates.iter().copied().filter(|&id| picker.waits_for_snapshot(id)).collect();
+            shared.expiry_due_ms = if limits.expired_by_ms > 0 { picker.next_expiry_ms() } else { None };
             shared.note_nothing_due(waiting_for_snapshot);
         }
         None
@@ -271,35 +275,14 @@ impl Core {
         })
     }
 
-    /// The statement of a keyspace for its tables.
-    fn statement(&self, id: KeyspaceId) -> KeyspaceStatement {
-        let shared = self.contents.lock();
-        let statement = |tree: &Arc<KeyspaceTree>| KeyspaceStatement::new(&tree.name, &tree.types.peek());
-        shared.trees.get(&id).map(statement).unwrap_or_default()
-    }
-
-    fn context<'a>(&'a self, form: TableForm, origin: TableOrigin, statement: &'a KeyspaceStatement) -> JobContext<'a> {
-        JobContext {
-            storage: &self.files.storage,
-            binding: self.files.binding,
-            options: &self.options,
-            form,
-            learner: self.background.learner.as_deref(),
-            numbers: self,
-            origin,
-            statement,
-            stop: self.background.stop_flag(),
-            memory_bytes: self.options.job_bytes(),
-        }
-    }
-
     /// Flushes the memtables of the oldest set; its logs are not needed afterwards.
     pub(in crate::lsm) fn flush_memtable_set(&self, memtable_set: &MemtableSet) -> Result<()> {
         let timer = Timer::start();
         let _held = self.files.cache.reserve_scoped(self.options.job_bytes());
         let written = loop {
             let before_bytes = self.contents.lock().table_bytes();
-            match self.in_form_that_fits(std::iter::empty, |form| self.flush_in_form(memtable_set, form)) {
+            let flush = |form| self.flush_in_form(memtable_set, form);
+            match Self::in_form_that_fits(&self.options, std::iter::empty, flush) {
                 Err(Error { cause: Cause::Memory { .. }, .. }) if self.compact_for_room(before_bytes)? => {}
                 outcome => break outcome?,
             }
@@ -352,27 +335,6 @@ impl Core {
         job.map(|job| shared.start(job))
     }
 
-    /// Runs a job in the usual form of tables and, as long as its output does not fit the memory of open tables, again
-    /// in the next coarser one. A job that fails for this reason has changed nothing.
-    fn in_form_that_fits<'a, T, I: Iterator<Item = &'a Arc<TableFile>>>(
-        &self,
-        inputs: impl Fn() -> I,
-        run: impl Fn(TableForm) -> Result<T>,
-    ) -> Result<T> {
-        let mut form = TableForm::usual(&self.options);
-        loop {
-            let outcome = run(form);
-            let coarser = match &outcome {
-                Err(Error { cause: Cause::Memory { .. }, .. }) => form.coarser(&self.options, inputs()),
-                _ => None,
-            };
-            match coarser {
-                Some(coarser) => form = coarser,
-                None => return outcome,
-            }
-        }
-    }
-
     fn flush_in_form(&self, memtable_set: &MemtableSet, form: TableForm) -> Result<FinishedJob> {
         let (new_files, written) = self.write_flush(memtable_set, form)?;
         self.install_flush(memtable_set, new_files)?;
@@ -393,13 +355,15 @@ impl Core {
                 }
                 shared.state.levels(id).cloned().unwrap_or_default()
             };
-            let snapshots = self.contents.live_snapshots.sequences();
+            let snapshots = self.contents.live_snapshots.points();
             let origin = TableOrigin { keyspace: id, newest: 0 };
             let statement = self.statement(id);
+            let options = self.options.of_keyspace(&statement.options);
+            let form = form.of_keyspace(&self.options, &options);
             let outcome = flush(
-                &self.context(form, origin, &statement),
+                &self.context(&options, form, origin, &statement),
                 memtable,
-                &snapshots,
+                (&snapshots, self.expired_by_ms()),
                 LevelsBelow::memtable(&levels),
                 &unconfirmed,
             )?;
@@ -561,7 +525,7 @@ impl Core {
 
     /// Runs a compaction and installs its output.
     fn compact_job(&self, job: &Arc<CompactionJob>) -> Result<()> {
-        if job.moves {
+        if job.moves || job.drops {
             let mut shared = self.contents.lock();
             if !shared.has_keyspace(job.keyspace) {
                 return Ok(());
@@ -571,15 +535,17 @@ impl Core {
         let timer = Timer::start();
         let inputs = self.inputs(job)?;
         let Some(inputs) = inputs else { return Ok(()) };
-        let done =
-            self.in_form_that_fits(|| inputs.tables.values(), |form| self.compact_in_form(job, &inputs, form))?;
+        let statement = self.statement(job.keyspace);
+        let options = self.options.of_keyspace(&statement.options);
+        let compact = |form| self.compact_in_form(job, &inputs, (&options, form, &statement));
+        let done = Self::in_form_that_fits(&options, || inputs.tables.values(), compact)?;
         self.telemetry.counters.compaction_us.add(timer.elapsed_us() as u64);
         self.report_compaction(timer, job, done);
         Ok(())
     }
 
-    fn compact_in_form(&self, job: &CompactionJob, inputs: &JobInputs, form: TableForm) -> Result<FinishedJob> {
-        let outcome = self.run_parts(job, inputs, form)?;
+    fn compact_in_form(&self, job: &CompactionJob, inputs: &JobInputs, output: OutputRules<'_>) -> Result<FinishedJob> {
+        let outcome = self.run_parts(job, inputs, output)?;
         self.telemetry.counters.compactions.add(1);
         self.telemetry.counters.compaction_read_bytes.add(job.bytes());
         let done = FinishedJob {
@@ -590,7 +556,7 @@ impl Core {
         };
         self.telemetry.counters.compaction_written_bytes.add(done.written_bytes);
         self.telemetry.counters.moved_value_bytes.add(done.moved_value_bytes);
-        self.finish(job, outcome, form)?;
+        self.finish(job, outcome, output.1)?;
         Ok(done)
     }
 
@@ -608,12 +574,24 @@ impl Core {
         let collected = job.collect.iter().filter_map(|number| shared.values.0.get(number));
         let collected = collected.map(|handle| (handle.number, Arc::clone(&handle.file))).collect();
         drop(shared);
-        // Snapshots taken from here on see the newest version of everything in the inputs.
-        Ok(Some(JobInputs { tables, levels, collected, snapshots: self.contents.live_snapshots.sequences() }))
+        // Snapshots taken from here on see the newest version of everything in the inputs, at a later time than this.
+        let expired_by_ms = self.expired_by_ms();
+        Ok(Some(JobInputs {
+            tables,
+            levels,
+            collected,
+            snapshots: self.contents.live_snapshots.points(),
+            expired_by_ms,
+        }))
     }
 
     /// Runs a job; a requested one in as many parts as there are threads.
-    fn run_parts(&self, job: &CompactionJob, inputs: &JobInputs, form: TableForm) -> Result<JobOutput> {
+    fn run_parts(
+        &self,
+        job: &CompactionJob,
+        inputs: &JobInputs,
+        (options, form, statement): OutputRules<'_>,
+    ) -> Result<JobOutput> {
         let form = if job.makes_one_table { TableForm { table_bytes: u64::MAX, ..form } } else { form };
         // Each part ends its last table, so a job that makes one table stays in one part.
         let parts_max = usize::try_from(job.bytes().div_ceil(form.table_bytes.max(1))).unwrap_or(usize::MAX);
@@ -621,14 +599,14 @@ impl Core {
             if job.reason == JobReason::Requested { self.options.threads.clamp(1, parts_max.max(1)) } else { 1 };
         let borders = if threads > 1 { job.splits(threads) } else { Vec::new() };
         let newest = inputs.tables.values().map(|table| table.origin.newest).max().unwrap_or(0);
-        let statement = self.statement(job.keyspace);
-        let context = self.context(form, TableOrigin { keyspace: job.keyspace, newest }, &statement);
+        let context = self.context(options, form, TableOrigin { keyspace: job.keyspace, newest }, statement);
         let _held = self.files.cache.reserve_scoped(context.memory_bytes * threads.min(borders.len() + 1) as u64);
         run_subcompactions(&context, threads, borders, |part| MergeJob {
             cursor: inputs.cursor(job, context.read_ahead_bytes(inputs.tables.len())),
             tombstones: inputs.tables.values().map(|table| Arc::clone(&table.tombstones)).collect(),
             level: job.output_level,
             snapshots: &inputs.snapshots,
+            expired_by_ms: inputs.expired_by_ms,
             below: inputs.below(job),
             collected: &inputs.collected,
             separated_from_bytes: u64::MAX,
@@ -753,13 +731,17 @@ impl NewFiles {
     }
 }
 
+/// The options of a keyspace, the form of its tables, and what these state.
+type OutputRules<'a> = (&'a DbOptions, TableForm, &'a KeyspaceStatement);
+
 /// The inputs of a compaction.
 #[derive(Debug)]
 struct JobInputs {
     tables: BTreeMap<u64, Arc<TableFile>>,
     levels: KeyspaceLevels,
     collected: CollectedFiles,
-    snapshots: Vec<u64>,
+    snapshots: Vec<SeenAt>,
+    expired_by_ms: u64,
 }
 
 impl JobInputs {

@@ -48,6 +48,16 @@ impl TableForm {
         }
     }
 
+    /// This form, of a store, for a keyspace with options of its own: what they state instead of the usual one, and at
+    /// least as coarse as any other.
+    pub(crate) fn of_keyspace(self, store: &DbOptions, own: &DbOptions) -> Self {
+        if self == Self::usual(store) {
+            return Self::usual(own);
+        }
+        let filter_bits_per_key = own.levels.filter_bits_per_key.filter(|_| !self.is_coarsest);
+        Self { block_bytes: self.block_bytes.max(own.levels.block_bytes), filter_bits_per_key, ..self }
+    }
+
     /// The next coarser form for a job over `inputs`; `None` if there is none. The coarsest has blocks as large as
     /// those of any input, and coded ones if an input may have them: so it has hardly more blocks than the inputs.
     pub(crate) fn coarser<'a>(

@@ -7,7 +7,9 @@
 
 pub(super) mod background;
 mod context;
+mod expired;
 mod form;
+mod job_options;
 mod levels_below;
 mod output;
 mod pick;

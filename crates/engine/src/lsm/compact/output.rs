@@ -4,7 +4,7 @@ use super::context::JobContext;
 use super::form::TableForm;
 use crate::error::{Error, Result};
 use crate::lsm::state::compaction_job::OutputCuts;
-use crate::lsm::state::entry::{Sequence, ValueKind};
+use crate::lsm::state::entry::{Entry, Sequence, ValueKind};
 use crate::lsm::state::options::DbOptions;
 use crate::lsm::state::range_tombstones::RangeTombstones;
 use crate::lsm::state::tables::learner::ModelWriter;
@@ -208,7 +208,14 @@ impl OutputTable {
         } else {
             meta.shadowed += 1;
         }
-        if kind == ValueKind::Pointer { self.note_value(value) } else { Ok(()) }
+        if matches!(kind, ValueKind::Value | ValueKind::Remove) {
+            return Ok(());
+        }
+        let entry = Entry { key, sequence, kind, value };
+        if let Some(expires_ms) = entry.expires_ms() {
+            self.meta.note_expiring(expires_ms);
+        }
+        entry.pointer().map_or(Ok(()), |pointer| self.note_value(pointer))
     }
 
     /// Adds the fitted model to the table, if there is one.

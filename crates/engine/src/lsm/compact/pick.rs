@@ -70,11 +70,17 @@ pub(crate) struct PickLimits {
     pub(crate) hidden: BTreeMap<u64, u64>,
     /// The oldest snapshot: of each key, only one entry at or below it is needed.
     pub(crate) oldest_snapshot: Sequence,
+    /// Entries that expire up to this time are seen by no reader, and need not be kept; 0 if there are none.
+    pub(crate) expired_by_ms: u64,
 }
 
 impl PickLimits {
     /// The limits that the options of a store imply.
-    pub(crate) fn of(options: &DbOptions, oldest_snapshot: Sequence, hidden: BTreeMap<u64, u64>) -> Self {
+    pub(crate) fn of(
+        options: &DbOptions,
+        (oldest_snapshot, expired_by_ms): (Sequence, u64),
+        hidden: BTreeMap<u64, u64>,
+    ) -> Self {
         Self {
             level0_tables: LEVEL0_DUE_TABLES,
             level0_tables_max: LEVEL0_TABLES_MAX,
@@ -86,6 +92,7 @@ impl PickLimits {
             dead_percent: (options.values.dead_share * 100.0) as u64,
             hidden,
             oldest_snapshot,
+            expired_by_ms,
         }
     }
 }
@@ -135,6 +142,9 @@ impl<'a> Picker<'a> {
     /// The most urgent job among these keyspaces, or a job that collects values, if any is due.
     pub(crate) fn pick_among(&self, keyspaces: &BTreeSet<KeyspaceId>) -> Option<CompactionJob> {
         let all = || keyspaces.iter().filter_map(|&id| Some((id, self.state.levels(id)?)));
+        if let Some(job) = all().find_map(|(keyspace, levels)| self.expired_job(keyspace, levels)) {
+            return Some(job);
+        }
         let mut due: Vec<(u64, KeyspaceId, usize)> = Vec::new();
         for (keyspace, levels) in all() {
             let scores = self.scores(levels);
@@ -363,7 +373,7 @@ impl<'a> Picker<'a> {
         let request = JobRequest { keyspace, levels, reason: JobReason::Droppable };
         levels
             .iter()
-            .filter(|(level, table)| *level > 0 && self.is_mostly_dropped(table))
+            .filter(|(level, table)| *level > 0 && (self.is_mostly_dropped(table) || self.has_mostly_expired(table)))
             .find_map(|(level, table)| self.dropping_job(request, level, table))
     }
 
@@ -412,8 +422,43 @@ impl<'a> Picker<'a> {
         levels: &'l KeyspaceLevels,
         range: KeyBounds<'l>,
     ) -> impl Iterator<Item = (usize, &'l Arc<TableFileMeta>)> {
-        let oldest_snapshot = self.limits.oldest_snapshot;
-        levels.iter().filter(move |(_, table)| is_droppable(table, oldest_snapshot) && table.overlaps(range))
+        let limits = self.limits;
+        levels.iter().filter(move |(_, table)| is_droppable(table, limits) && table.overlaps(range))
+    }
+
+    /// Whether so much of a table has expired that it is rewritten.
+    fn has_mostly_expired(&self, table: &TableFileMeta) -> bool {
+        let dropped = table.expired_by(self.limits.expired_by_ms).saturating_add(table.tombstones).saturating_mul(100);
+        let share = table.records.saturating_mul(self.limits.dropped_percent.clamp(1, 100));
+        table.expired_by(self.limits.expired_by_ms) > 0
+            && dropped >= share
+            && table.largest_sequence <= self.limits.oldest_snapshot
+    }
+
+    /// Drops tables of which all entries have expired, without reading them. Nothing older lies below, where they would
+    /// uncover it.
+    fn expired_job(&self, keyspace: KeyspaceId, levels: &KeyspaceLevels) -> Option<CompactionJob> {
+        let has_expired = |table: &TableFileMeta| {
+            table.has_expired_by(self.limits.expired_by_ms) && table.largest_sequence <= self.limits.oldest_snapshot
+        };
+        let request = JobRequest { keyspace, levels, reason: JobReason::Expired };
+        levels.iter().filter(|(_, table)| has_expired(table) && !self.is_busy(table)).find_map(|(level, table)| {
+            let mut job = request.job(vec![(level, Arc::clone(table))], level)?;
+            let older = levels.level(0).iter().skip_while(|other| other.number != table.number).skip(1);
+            let is_above = level == 0 && older.into_iter().any(|other| other.overlaps(table.bounds()));
+            job.drops = true;
+            if job.is_bottom && !is_above { self.unless_blocked(job) } else { None }
+        })
+    }
+
+    /// The next time from which on entries that expire make a compaction due in some keyspace.
+    pub(crate) fn next_expiry_ms(&self) -> Option<u64> {
+        let next = |table: &TableFileMeta| {
+            let expiring = table.expiring?;
+            let middle = expiring.first_ms + (expiring.last_ms - expiring.first_ms) / 2;
+            [middle, expiring.last_ms].into_iter().find(|&time_ms| time_ms > self.limits.expired_by_ms)
+        };
+        self.state.tables().filter_map(|(.., table)| next(table)).min()
     }
 
     fn is_mostly_dropped(&self, table: &TableFileMeta) -> bool {
@@ -493,8 +538,7 @@ impl<'a> Picker<'a> {
 
     /// Whether nothing is left to do for tables that overlap no others.
     pub(super) fn is_finished(&self, group: &[(usize, Arc<TableFileMeta>)]) -> bool {
-        let oldest_snapshot = self.limits.oldest_snapshot;
-        matches!(group, [(LAST_LEVEL, table)] if !is_droppable(table, oldest_snapshot) && !self.is_unconfirmed(table))
+        matches!(group, [(LAST_LEVEL, table)] if !is_droppable(table, self.limits) && !self.is_unconfirmed(table))
     }
 
     fn group_job(&self, request: JobRequest<'_>, group: Vec<(usize, Arc<TableFileMeta>)>) -> Option<CompactionJob> {
@@ -527,8 +571,9 @@ impl<'a> Picker<'a> {
 }
 
 /// Whether a compaction to the bottom would drop entries of a table, and no snapshot needs them.
-fn is_droppable(table: &TableFileMeta, oldest_snapshot: Sequence) -> bool {
-    table.is_dropped_at_the_bottom() && table.largest_sequence <= oldest_snapshot
+fn is_droppable(table: &TableFileMeta, limits: &PickLimits) -> bool {
+    let has_any = table.is_dropped_at_the_bottom() || table.expired_by(limits.expired_by_ms) > 0;
+    has_any && table.largest_sequence <= limits.oldest_snapshot
 }
 
 /// Whether `part` is more than `percent` percent of `whole`.

@@ -38,6 +38,7 @@ fn limits() -> PickLimits {
         dead_percent: 25,
         hidden: BTreeMap::new(),
         oldest_snapshot: u64::MAX,
+        expired_by_ms: 0,
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::levels_below::LevelsBelow;
 use crate::lsm::state::entry::{Entry, Sequence, ValueKind};
+use crate::lsm::state::live_snapshots::SeenAt;
 use crate::lsm::state::range_tombstones::{RangeTombstones, reaches};
 
 /// The decision on an entry.
@@ -11,6 +12,8 @@ pub(crate) enum RetainDecision {
     Drop,
     /// Keep the entry, with this sequence number.
     Keep(Sequence),
+    /// Keep a removal instead of the entry, which has expired: it may hide older ones.
+    KeepRemoval(Sequence),
 }
 
 /// Decides on the entries of a compaction, in order.
@@ -30,10 +33,15 @@ pub(crate) enum RetainDecision {
 /// If nothing lies below the output (at the *bottom*), a tombstone in the oldest stripe has nothing left to remove and
 /// is dropped, and an entry in the oldest stripe needs no sequence number any more. It keeps its number if an older
 /// range tombstone covers it, since that may stay for the sake of neighbouring keys.
+///
+/// An entry that has expired, for the snapshots of its stripe too, is as a tombstone: an older entry of its key that lies
+/// below would be seen else.
 #[derive(Debug)]
 pub(crate) struct RetentionFilter<'a> {
     /// Ascending.
-    snapshots: &'a [Sequence],
+    snapshots: &'a [SeenAt],
+    /// Entries that expire up to this time have done so for all readers but snapshots.
+    expired_by_ms: u64,
     tombstones: &'a RangeTombstones,
     below: LevelsBelow,
     lowers_sequence: bool,
@@ -43,16 +51,16 @@ pub(crate) struct RetentionFilter<'a> {
 }
 
 impl<'a> RetentionFilter<'a> {
-    /// `snapshots` are the live ones, ascending; `tombstones` are those of all inputs; `lowers_sequence` allows
+    /// `snapshots` are the live ones, ascending, and others see no entry that expires up to `expired_by_ms`; `tombstones` are those of all inputs; `lowers_sequence` allows
     /// sequence numbers to be zeroed at the bottom.
     pub(crate) fn new(
-        snapshots: &'a [Sequence],
+        (snapshots, expired_by_ms): (&'a [SeenAt], u64),
         tombstones: &'a RangeTombstones,
         below: LevelsBelow,
         lowers_sequence: bool,
     ) -> Self {
-        debug_assert!(snapshots.is_sorted(), "snapshots rise");
-        Self { snapshots, tombstones, below, lowers_sequence, key: Vec::new(), stripe: None }
+        debug_assert!(snapshots.is_sorted_by_key(|snapshot| snapshot.sequence), "snapshots rise");
+        Self { snapshots, expired_by_ms, tombstones, below, lowers_sequence, key: Vec::new(), stripe: None }
     }
 
     /// The stripe of a sequence number, identified by its newest number.
@@ -61,12 +69,20 @@ impl<'a> RetentionFilter<'a> {
         if self.snapshots.is_empty() {
             return Sequence::MAX;
         }
-        let at = self.snapshots.partition_point(|&snapshot| snapshot < sequence);
-        self.snapshots.get(at).copied().unwrap_or(Sequence::MAX)
+        let at = self.snapshots.partition_point(|snapshot| snapshot.sequence < sequence);
+        self.snapshots.get(at).map_or(Sequence::MAX, |snapshot| snapshot.sequence)
+    }
+
+    /// Whether an expiring entry has expired for all who see its stripe, or a later one without a newer entry.
+    #[cold]
+    fn has_expired(&self, entry: &Entry<'_>, stripe: Sequence) -> bool {
+        let at = self.snapshots.partition_point(|snapshot| snapshot.sequence < stripe);
+        let seen_ms = self.snapshots[at..].iter().map(|snapshot| snapshot.now_ms).min().unwrap_or(u64::MAX);
+        entry.expires_ms().is_some_and(|expires_ms| expires_ms <= self.expired_by_ms.min(seen_ms))
     }
 
     fn oldest_stripe(&self) -> Sequence {
-        self.snapshots.first().copied().unwrap_or(Sequence::MAX)
+        self.snapshots.first().map_or(Sequence::MAX, |snapshot| snapshot.sequence)
     }
 
     /// Decides on the next entry.
@@ -84,6 +100,10 @@ impl<'a> RetentionFilter<'a> {
         self.stripe = Some(stripe);
         if !self.tombstones.is_empty() && self.tombstones.covering(entry.key, stripe) > entry.sequence {
             return RetainDecision::Drop;
+        }
+        if entry.kind.expires() && self.has_expired(entry, stripe) {
+            let is_needed = stripe != self.oldest_stripe() || !self.below.is_free(entry.key);
+            return if is_needed { RetainDecision::KeepRemoval(entry.sequence) } else { RetainDecision::Drop };
         }
         if stripe != self.oldest_stripe() || (entry.kind != ValueKind::Remove && !self.lowers_sequence) {
             return RetainDecision::Keep(entry.sequence);

@@ -8,7 +8,8 @@ use super::retain::{RetainDecision, RetentionFilter};
 use crate::error::Result;
 use crate::lsm::state::compaction_job::OutputCuts;
 use crate::lsm::state::cursor::EntryCursor;
-use crate::lsm::state::entry::{Sequence, ValueKind};
+use crate::lsm::state::entry::{EXPIRY_BYTES, Entry, Sequence, ValueKind};
+use crate::lsm::state::live_snapshots::SeenAt;
 use crate::lsm::state::memtable::Memtable;
 use crate::lsm::state::range_tombstones::RangeTombstones;
 use crate::lsm::state::version::{FileKind, TableFileMeta, file_name};
@@ -30,8 +31,10 @@ pub(crate) struct MergeJob<'a> {
     pub(crate) level: usize,
     /// Additional rules that end a table.
     pub(crate) cuts: Option<OutputCuts<'a>>,
-    /// Sequence numbers of live snapshots, ascending.
-    pub(crate) snapshots: &'a [Sequence],
+    /// The points of live snapshots, ascending.
+    pub(crate) snapshots: &'a [SeenAt],
+    /// Others see no entry that expires up to this time.
+    pub(crate) expired_by_ms: u64,
     /// The tables with older entries than the inputs.
     pub(crate) below: LevelsBelow,
     /// Value files being collected.
@@ -86,7 +89,7 @@ impl JobOutput {
 /// removed.
 pub(crate) fn run_job(context: &JobContext<'_>, mut job: MergeJob<'_>) -> Result<JobOutput> {
     let tombstones = gather(&job.tombstones, &job.part);
-    let mut retain = RetentionFilter::new(job.snapshots, &tombstones, job.below, job.level > 0);
+    let mut retain = RetentionFilter::new((job.snapshots, job.expired_by_ms), &tombstones, job.below, job.level > 0);
     let table_bytes = if job.level > 0 { context.form.table_bytes } else { u64::MAX };
     let limits = OutputLimits { table_bytes, cuts: job.cuts };
     let ends = match context.learner {
@@ -109,19 +112,15 @@ pub(crate) fn run_job(context: &JobContext<'_>, mut job: MergeJob<'_>) -> Result
         outputs.note_newest(entry.sequence);
         match retain.decide(&entry) {
             RetainDecision::Drop => outcome.dropped += 1,
+            RetainDecision::KeepRemoval(sequence) => outputs.add(entry.key, ValueKind::Remove, sequence, &[])?,
+            RetainDecision::Keep(sequence) if entry.kind.expires() => {
+                let (kind, value) = written(context, &mut relocator, &entry, job.separated_from_bytes)?;
+                let time = entry.value.get(..EXPIRY_BYTES).unwrap_or_default();
+                outputs.add(entry.key, kind, sequence, &[time, &*value].concat())?;
+            }
             RetainDecision::Keep(sequence) => {
-                let written = match entry.kind {
-                    ValueKind::Value => context.rewritten(entry.value),
-                    ValueKind::Pointer | ValueKind::Remove => Cow::Borrowed(entry.value),
-                };
-                let (kind, value) = match entry.kind {
-                    ValueKind::Pointer => (entry.kind, relocator.moved(entry.key, &written)?.unwrap_or(&written)),
-                    ValueKind::Value if written.len() as u64 >= job.separated_from_bytes => {
-                        (ValueKind::Pointer, relocator.separated(entry.key, &written)?)
-                    }
-                    ValueKind::Value | ValueKind::Remove => (entry.kind, &*written),
-                };
-                outputs.add(entry.key, kind, sequence, value)?;
+                let (kind, value) = written(context, &mut relocator, &entry, job.separated_from_bytes)?;
+                outputs.add(entry.key, kind, sequence, &value)?;
             }
         }
         if outcome.entries.is_multiple_of(ENTRIES_PER_CHECK) {
@@ -140,6 +139,29 @@ pub(crate) fn run_job(context: &JobContext<'_>, mut job: MergeJob<'_>) -> Result
         }
     }
     Ok(outcome)
+}
+
+/// The kind of an entry in the output, and its value or the pointer to it, without its time.
+#[inline]
+fn written<'a>(
+    context: &JobContext<'_>,
+    relocator: &'a mut Relocator<'_>,
+    entry: &Entry<'a>,
+    separated_from_bytes: u64,
+) -> Result<(ValueKind, Cow<'a, [u8]>)> {
+    let stored = entry.stored();
+    if entry.kind.is_pointer() {
+        let moved = relocator.moved(entry.key, stored)?;
+        return Ok((entry.kind, Cow::Borrowed(moved.unwrap_or(stored))));
+    }
+    if entry.kind == ValueKind::Remove {
+        return Ok((entry.kind, Cow::Borrowed(stored)));
+    }
+    let value = context.rewritten(stored);
+    match value.len() as u64 >= separated_from_bytes {
+        true => Ok((entry.kind.separated(), Cow::Borrowed(relocator.separated(entry.key, &value)?))),
+        false => Ok((entry.kind, value)),
+    }
 }
 
 /// The first and the last key of all inputs, for a model.
@@ -167,7 +189,7 @@ fn gather(all: &[Arc<RangeTombstones>], part: &JobRange) -> RangeTombstones {
 pub(crate) fn flush(
     context: &JobContext<'_>,
     memtable: &Arc<Memtable>,
-    snapshots: &[Sequence],
+    (snapshots, expired_by_ms): (&[SeenAt], u64),
     below: LevelsBelow,
     collected: &CollectedFiles,
 ) -> Result<JobOutput> {
@@ -177,6 +199,7 @@ pub(crate) fn flush(
         level: 0,
         cuts: None,
         snapshots,
+        expired_by_ms,
         below,
         collected,
         separated_from_bytes: context.options.separated_from_bytes(),

@@ -6,6 +6,7 @@ use crate::block::header::StoreBinding;
 use crate::error::Result;
 use crate::io::{MemoryStorage, Storage};
 use crate::lsm::state::entry::Sequence;
+use crate::lsm::state::live_snapshots::SeenAt;
 use crate::lsm::state::options::DbOptions;
 use crate::lsm::state::tables::table_file::{KeyspaceStatement, TableFile, TableOrigin};
 use crate::lsm::state::test_model::{History, OwnedEntry};
@@ -71,7 +72,8 @@ impl TestFolder {
         snapshots: &[Sequence],
         below: LevelsBelow,
     ) -> Result<JobOutput> {
-        run_job(&self.context(), job(history, level, snapshots, below, &CollectedFiles::new()))
+        let snapshots = points(snapshots);
+        run_job(&self.context(), job(history, level, &snapshots, below, &CollectedFiles::new()))
     }
 
     /// All entries and tombstones of some tables.
@@ -87,10 +89,15 @@ impl TestFolder {
     }
 }
 
+/// Snapshots at these sequence numbers, that have seen no entry expire.
+pub(crate) fn points(snapshots: &[Sequence]) -> Vec<SeenAt> {
+    snapshots.iter().map(|&sequence| SeenAt { sequence, now_ms: 0 }).collect()
+}
+
 pub(crate) fn job<'a>(
     history: &History,
     level: usize,
-    snapshots: &'a [Sequence],
+    snapshots: &'a [SeenAt],
     below: LevelsBelow,
     collected: &'a CollectedFiles,
 ) -> MergeJob<'a> {
@@ -100,6 +107,7 @@ pub(crate) fn job<'a>(
         level,
         cuts: None,
         snapshots,
+        expired_by_ms: 0,
         below,
         collected,
         separated_from_bytes: u64::MAX,

@@ -2,7 +2,7 @@
 //! job leaves no file.
 
 use super::subcompactions::run_subcompactions;
-use super::test_support::{OWNER, TestFolder, entries, job};
+use super::test_support::{OWNER, TestFolder, entries, job, points};
 use super::{CollectedFiles, JobRange, LevelsBelow, MergeJob, run_job};
 use crate::block::Slice;
 use crate::block::cache::BlockCache;
@@ -15,10 +15,11 @@ use crate::io::{
 use crate::lsm::read::merge::MergeCursor;
 use crate::lsm::state::cursor::EntryCursor;
 use crate::lsm::state::entry::{Entry, SEQUENCE_MAX, Sequence, ValueKind};
+use crate::lsm::state::live_snapshots::SeenAt;
 use crate::lsm::state::options::DbOptions;
 use crate::lsm::state::tables::level::{LevelCursor, LevelTables};
 use crate::lsm::state::tables::table_file::TableFile;
-use crate::lsm::state::test_model::{History, TestOperation, keys, steps};
+use crate::lsm::state::test_model::{History, TIME_MAX_MS, TestOperation, keys, steps};
 use crate::lsm::state::version::{FileKind, TableFileMeta, file_name};
 use crate::vlog::{ValueFile, ValueFilePointer, ValueFileWriter};
 use proptest::prelude::*;
@@ -32,6 +33,10 @@ fn check_meta(meta: &TableFileMeta, file: &Arc<TableFile>) {
     let versions = entries(file);
     let removals: Vec<_> = file.tombstones.iter().cloned().collect();
     assert_eq!(meta.records, versions.len() as u64);
+    let expiries: Vec<u64> = versions.iter().filter_map(|version| version.entry().expires_ms()).collect();
+    let stated = meta.expiring.map(|all| (all.entries, all.first_ms, all.last_ms));
+    let counted = expiries.iter().min().zip(expiries.iter().max());
+    assert_eq!(stated, counted.map(|(&first_ms, &last_ms)| (expiries.len() as u64, first_ms, last_ms)));
     assert_eq!(meta.tombstones, versions.iter().filter(|version| version.kind == ValueKind::Remove).count() as u64);
     let shadowed = versions.windows(2).filter(|pair| pair[0].key == pair[1].key).count();
     assert_eq!(meta.shadowed, shadowed as u64);
@@ -89,6 +94,34 @@ proptest! {
         }
     }
 
+    /// Snapshots see the same before and after a compaction that drops what has expired, and so do readers at any later
+    /// time: no entry below is uncovered. What has expired for all of them is gone.
+    #[test]
+    fn what_has_expired_for_all_readers_is_dropped_and_uncovers_nothing(
+        older in steps(40), newer in steps(160), level in 0..3_usize, expired_by_ms in 0..=TIME_MAX_MS,
+        seen in proptest::collection::btree_map(0..220_u64, 0..=TIME_MAX_MS, 0..4),
+    ) {
+        let snapshots: Vec<SeenAt> = seen.iter().map(|(&sequence, &now_ms)| SeenAt { sequence, now_ms }).collect();
+        let folder = TestFolder::new(1000);
+        let (older, newer, collected) = (History::of(&older, 1), History::of(&newer, 41), CollectedFiles::new());
+        let all: Vec<Sequence> = seen.keys().copied().collect();
+        let deeper = folder.run(&older, 6, &all, LevelsBelow::default()).unwrap().tables;
+        let below = LevelsBelow::new([deeper.iter().cloned().map(Arc::new).collect()]);
+        let job = MergeJob { expired_by_ms, ..job(&newer, level, &snapshots, below, &collected) };
+        let outcome = run_job(&folder.context(), job).unwrap();
+        outcome.tables.iter().for_each(|meta| check_meta(meta, &folder.open(meta)));
+        let (after, below) = (folder.read(&outcome.tables), folder.read(&deeper));
+        let readers = snapshots.iter().map(|snapshot| (snapshot.sequence, snapshot.now_ms));
+        for (at, first_ms) in readers.chain([(SEQUENCE_MAX, expired_by_ms)]) {
+            for now_ms in first_ms..=TIME_MAX_MS {
+                prop_assert_eq!(after.with(&below).seen_by(at, now_ms), newer.with(&older).seen_by(at, now_ms), "at {}", at);
+            }
+        }
+        let earliest_ms = seen.values().copied().min().unwrap_or(u64::MAX).min(expired_by_ms);
+        let expiries = after.versions.iter().filter_map(|version| version.entry().expires_ms());
+        prop_assert!(expiries.into_iter().all(|expires_ms| expires_ms > earliest_ms));
+    }
+
     /// At the bottom only visible entries remain, with sequence number 0 where no snapshot needs it.
     #[test]
     fn at_the_bottom_without_snapshots_only_what_is_seen_stays(operations in steps(160), table_bytes in 1..3000_u64) {
@@ -116,7 +149,7 @@ proptest! {
         borders.dedup();
         let folder = TestFolder::new(600);
         let history = History::of(&operations, 1);
-        let (collected, snapshots) = (CollectedFiles::new(), [at]);
+        let (collected, snapshots) = (CollectedFiles::new(), points(&[at]));
         let part = |part| MergeJob { part, ..job(&history, 1, &snapshots, LevelsBelow::default(), &collected) };
         let outcome = run_subcompactions(&folder.context(), threads, borders, part).unwrap();
         prop_assert_eq!(outcome.entries, history.versions.len() as u64);
@@ -307,7 +340,7 @@ proptest! {
         let (older_pointing, old_file) = separated(&folder, &older, 1);
         let (newer_pointing, new_file) = separated(&folder, &newer, 2);
         let both = newer_pointing.with(&older_pointing);
-        let (collected, snapshots) = (collect(&old_file), [at]);
+        let (collected, snapshots) = (collect(&old_file), points(&[at]));
         let job = job(&both, 1, &snapshots, LevelsBelow::default(), &collected);
         let outcome = run_job(&folder.context(), job).unwrap();
         let after = folder.read(&outcome.tables);

@@ -6,6 +6,7 @@ use crate::io::local::sync::{Condvar, Mutex, MutexGuard};
 use crate::lsm::objects::StoreVersion;
 use crate::lsm::state::changes::kept::KeptChanges;
 use crate::lsm::state::entry::Sequence;
+use crate::lsm::state::expiry::store_time::StoreTime;
 use crate::lsm::state::live_snapshots::LiveSnapshots;
 use crate::lsm::state::transactions::open_transactions::OpenTransactions;
 use std::sync::Arc;
@@ -18,6 +19,8 @@ pub(in crate::lsm) struct Contents {
     /// Signalled when the shared state has changed.
     changed: Condvar,
     visible: AtomicU64,
+    /// The time by which records expire.
+    pub(in crate::lsm) time: Arc<StoreTime>,
     pub(in crate::lsm) live_snapshots: LiveSnapshots,
     pub(in crate::lsm) open_transactions: Arc<OpenTransactions>,
     /// On an object store: the version of a reader.
@@ -36,6 +39,7 @@ impl Contents {
     ) -> Self {
         Self {
             visible: AtomicU64::new(shared.state.last_sequence),
+            time: Arc::clone(&shared.empty_view.time),
             shared: Mutex::new(shared),
             changed: Condvar::default(),
             live_snapshots: LiveSnapshots::default(),

@@ -63,6 +63,12 @@ impl Core {
         info!(target: EVENT_TARGET, store = %self.path().display(), duration_s, "writes go on");
     }
 
+    /// Reports that the clock is further ahead than it may be.
+    pub(in crate::lsm) fn report_clock_ahead(&self, now_ms: u64, clock_ms: u64) {
+        let store = self.path();
+        warn!(target: EVENT_TARGET, store = %store.display(), now_ms, clock_ms, "the clock is too far ahead");
+    }
+
     /// Reports that the store was closed to writes.
     pub(super) fn report_failure(&self, is_fenced: bool, cause: &Error) {
         self.telemetry.failed.set(1.0);

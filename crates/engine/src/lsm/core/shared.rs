@@ -68,6 +68,8 @@ pub(in crate::lsm) struct SharedState {
     pub(in crate::lsm) unread_filters: Vec<u64>,
     /// Whether no compaction was due at the last check, and nothing has changed since.
     pub(in crate::lsm) is_nothing_due: bool,
+    /// Entries that expire up to this time make a compaction due, by the last check.
+    pub(in crate::lsm) expiry_due_ms: Option<u64>,
     /// The oldest snapshot at the last check for compactions.
     pub(in crate::lsm) checked_with_snapshot: Sequence,
     pub(in crate::lsm) failure: Option<StoreFailure>,
@@ -194,6 +196,7 @@ impl SharedState {
             levels: levels
                 .map_or_else(|| Arc::clone(&self.empty_view.levels), |levels| Arc::new(self.levels(levels, before))),
             values,
+            time: Arc::clone(&self.empty_view.time),
         }
     }
 

@@ -15,6 +15,7 @@ use crate::error::{Cause, Error, Result, StoreFailure};
 use crate::io::local::sync::MutexGuard;
 use crate::lsm::objects::ObjectFolder;
 use crate::lsm::state::entry::{KeyspaceId, Sequence};
+use crate::lsm::state::expiry::store_time::ReadPoint;
 use crate::lsm::state::keyspace_tree::KeyspaceTree;
 use crate::lsm::state::memtable::Memtable;
 use crate::lsm::state::options::DbOptions;
@@ -66,6 +67,11 @@ impl Core {
     /// The newest operation visible to readers.
     pub(in crate::lsm) fn visible(&self) -> Sequence {
         self.contents.visible()
+    }
+
+    /// The newest operation visible to readers, at the time of now.
+    pub(in crate::lsm) fn newest_point(&self) -> ReadPoint {
+        ReadPoint { at: self.visible(), now_ms: None }.fixed(&self.contents.time)
     }
 
     pub(in crate::lsm) fn is_stopped(&self) -> bool {
@@ -199,6 +205,9 @@ impl Core {
         let edit = &mut change.edit;
         self.files.numbers.put_into(edit);
         // Memtable sets are flushed after newer ones were begun.
+        if self.contents.time.is_used() {
+            edit.times = Some(self.contents.time.to_record());
+        }
         edit.last_sequence = edit.last_sequence.map(|sequence| sequence.max(shared.state.last_sequence));
         let undo = shared.state.change_undoably(edit).map_err(|error| error.into_error(path(), 0))?;
         let unused = shared.state.unreferenced_value_files().into_iter();
@@ -217,6 +226,7 @@ impl Core {
             shared.state.restore(undo);
             return Err(error);
         }
+        self.contents.time.note_recorded(change.edit.times);
         let is_spent = shared.manifest.as_ref().is_some_and(Manifest::is_spent);
         self.files.numbers.note_reserved(shared.state.reserved);
         let live: u64 = shared.state.value_files.values().map(|file| file.live_bytes).sum();
@@ -301,6 +311,9 @@ impl Core {
     }
 
     fn state_numbers(&self, state: &mut ManifestState, ends: bool) {
+        if self.contents.time.is_used() {
+            state.note_times(Some(self.contents.time.to_record()));
+        }
         state.next_file = state.next_file.max(self.files.numbers.next());
         // After the end no number is taken.
         state.reserved = if ends { state.next_file } else { state.reserved.max(self.files.numbers.batch_end()) };

@@ -1,10 +1,50 @@
 //! The targets of writes: the log, the value file and the memtables.
 
 use super::wal::WalWriter;
+use crate::block::compress::Compression;
 use crate::error::Result;
-use crate::lsm::state::entry::{Operation, Sequence};
+use crate::lsm::state::entry::{KeyspaceId, Operation, Sequence};
 use crate::lsm::state::memtable_set::MemtableSet;
+use crate::lsm::state::options::DbOptions;
+use crate::lsm::state::version::ManifestState;
 use crate::vlog::ValueFileWriter;
+use std::collections::BTreeMap;
+
+/// The values that go to value files, and how they are compressed there.
+#[derive(Clone, Debug, Default)]
+pub(in crate::lsm) struct SeparationRules {
+    /// Of keyspaces without a rule of their own.
+    common: SeparationRule,
+    own: BTreeMap<KeyspaceId, SeparationRule>,
+    /// No keyspace has a lower limit.
+    pub(in crate::lsm) least_bytes: u64,
+}
+
+/// The rule of a keyspace.
+#[derive(Clone, Copy, Debug, Default)]
+pub(in crate::lsm) struct SeparationRule {
+    /// Values of at least this many bytes go to value files.
+    pub(in crate::lsm) from_bytes: u64,
+    pub(in crate::lsm) compression: Compression,
+}
+
+impl SeparationRules {
+    /// The rules by the options of a store and those of its keyspaces.
+    pub(in crate::lsm) fn new(options: &DbOptions, state: &ManifestState) -> Self {
+        let rule =
+            |of: &DbOptions| SeparationRule { from_bytes: of.separated_from_bytes(), compression: of.compression };
+        let common = rule(options);
+        let own = state.options().into_iter().map(|(id, own)| (id, rule(&options.of_keyspace(&own))));
+        let own: BTreeMap<_, _> = own.collect();
+        let least_bytes = own.values().map(|rule| rule.from_bytes).fold(common.from_bytes, u64::min);
+        Self { common, own, least_bytes }
+    }
+
+    /// The rule of a keyspace.
+    pub(in crate::lsm) fn of(&self, keyspace: KeyspaceId) -> SeparationRule {
+        self.own.get(&keyspace).copied().unwrap_or(self.common)
+    }
+}
 
 /// The targets of writes. The holder of its lock is the only writer.
 #[derive(Debug)]
@@ -23,6 +63,7 @@ pub(in crate::lsm) struct WriterState {
     pub(in crate::lsm) separated: u64,
     /// The operations of the last small group, whose memory the next one uses again.
     pub(in crate::lsm) decoded: Vec<Operation>,
+    pub(in crate::lsm) separation: SeparationRules,
 }
 
 impl WriterState {
@@ -36,6 +77,7 @@ impl WriterState {
             next_sequence,
             separated: 0,
             decoded: Vec::new(),
+            separation: SeparationRules::default(),
         }
     }
 

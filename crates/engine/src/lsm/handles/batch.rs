@@ -6,9 +6,11 @@ use super::pinned_types::PinnedTypes;
 use crate::durability::Durability;
 use crate::error::{Cause, Error, Result};
 use crate::lsm::state::entry::{Action, ValueKind};
+use crate::lsm::state::expiry::store_time::unix_ms_of;
 use crate::lsm::state::operations::{Operations, ReadCondition};
 use crate::lsm::state::transactions::read_set::ReadSet;
 use std::ops::RangeBounds;
+use std::time::SystemTime;
 
 /// A write batch: operations on any keyspaces of one store that are applied atomically. Of two operations on the same
 /// key, the later one wins.
@@ -87,6 +89,22 @@ impl Batch {
         let keyspace = keyspace.as_ref();
         if self.takes(keyspace) {
             self.operations.push(keyspace.written(), Action::Put(ValueKind::Value), key.as_ref(), value.as_ref());
+        }
+        self
+    }
+
+    /// Sets the value of a key until a time, as [`Keyspace::insert_with`] does.
+    pub fn insert_with(
+        &mut self,
+        keyspace: impl AsRef<Keyspace>,
+        key: impl AsRef<[u8]>,
+        value: impl AsRef<[u8]>,
+        expires: SystemTime,
+    ) -> &mut Self {
+        let keyspace = keyspace.as_ref();
+        if self.takes(keyspace) {
+            let expires_ms = Some(unix_ms_of(expires));
+            self.operations.push_value(keyspace.written(), key.as_ref(), value.as_ref(), expires_ms);
         }
         self
     }

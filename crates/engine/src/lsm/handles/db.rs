@@ -294,6 +294,13 @@ impl Db {
         DbSnapshot::new(self.clone())
     }
 
+    /// The time by which records expire, in milliseconds since the start of 1970: see [`Keyspace::insert_with`].
+    #[doc(hidden)]
+    #[must_use]
+    pub fn time_ms(&self) -> u64 {
+        self.core().contents.time.now_ms()
+    }
+
     /// Syncs all writes to storage, including those made with weaker durability.
     ///
     /// # Errors

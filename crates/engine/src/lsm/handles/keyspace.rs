@@ -9,12 +9,15 @@ use crate::lsm::core::store::Core;
 use crate::lsm::read::batch_get;
 use crate::lsm::read::value_wave::BatchLimits;
 use crate::lsm::state::delivered::DeliveredHead;
-use crate::lsm::state::entry::{Action, KeyspaceId, Sequence, ValueKind};
+use crate::lsm::state::entry::{Action, KeyspaceId, ValueKind};
+use crate::lsm::state::expiry::rule::ExpiryRule;
+use crate::lsm::state::expiry::store_time::{ReadPoint, system_time_of, unix_ms_of};
 use crate::lsm::state::keyspace_tree::KeyspaceTree;
 use crate::lsm::state::operations::{Operations, check_key};
 use crate::lsm::state::tables::level::LevelTables;
 use crate::lsm::state::tables::value_files::ValueFiles;
 use crate::lsm::state::value_forms::HandleTypes;
+use crate::lsm::state::version::KeyspaceOptions;
 use crate::lsm::state::view::{CopyValue, FoundValue, ShareValue};
 use crate::lsm::state::written_keyspace::WrittenKeyspace;
 use crate::table::LookupSample;
@@ -26,6 +29,7 @@ use std::io::Read;
 use std::ops::{Bound, RangeBounds};
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::{Duration, SystemTime};
 
 /// A named, independent map from keys to values within a store. It is cheap to clone, and can be used by many threads.
 /// One [`Batch`](crate::lsm::Batch) may change several keyspaces. A [`Db`](crate::lsm::Db) acts as its keyspace
@@ -170,6 +174,36 @@ impl Keyspace {
         self.written.name()
     }
 
+    /// The options that this keyspace has other than those of the store.
+    #[must_use]
+    pub fn options(&self) -> KeyspaceOptions {
+        self.core().keyspace_options(self.id())
+    }
+
+    /// Replaces the options of this keyspace, on the open store. They are recorded: every program that opens the store
+    /// has them, and checkpoints, backups and repaired stores do. Values and tables that are written from now on have
+    /// them; what is there stays as it is, until a compaction writes it anew. A value that was written before stays
+    /// where it is, beside its key or in the value log.
+    ///
+    /// The first call gives the store the format [`OPTIONS_FORMAT`](crate::lsm::OPTIONS_FORMAT), which older programs
+    /// refuse.
+    ///
+    /// ```
+    /// # let storage = std::sync::Arc::new(ogive::io::MemoryStorage::new());
+    /// let db = ogive::Db::open(storage, &ogive::DbOptions::default())?;
+    /// let photos = db.keyspace("photos")?;
+    /// photos.set_options(&photos.options().separation_bytes(256).block_bytes(16 << 10))?;
+    /// assert_eq!(db.keyspace("photos")?.options().separation_bytes, Some(256));
+    /// # Ok::<(), ogive::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Cause::Input`](crate::Cause::Input) for options that no table can have; as
+    /// [`Batch::commit`](crate::lsm::Batch::commit).
+    pub fn set_options(&self, options: &KeyspaceOptions) -> Result<()> {
+        self.core().set_keyspace_options(self.tree(), options)
+    }
+
     /// Whether there is no record. Reads keys alone, so that no value is too long for it.
     ///
     /// ```
@@ -184,7 +218,7 @@ impl Keyspace {
     /// # Errors
     /// Errors of the storage, and damage.
     pub fn is_empty(&self) -> Result<bool> {
-        self.core().is_empty_at(self.tree(), Sequence::MAX)
+        self.core().is_empty_at(self.tree(), ReadPoint::NEWEST)
     }
 
     /// Refuses a keyspace of another store.
@@ -211,6 +245,82 @@ impl Keyspace {
         let mut operations = Operations::default();
         operations.push(self.written(), Action::Put(ValueKind::Value), key.as_ref(), value.as_ref());
         self.write(operations)
+    }
+
+    /// As [`Self::insert`], of a record that expires: from that time on it is as if it were removed, for all readers that
+    /// begin later. Snapshots and transactions see it as of their beginning. A time that has passed is allowed, and makes
+    /// the record absent at once. Compactions drop it [an hour](crate::lsm::DbExpiryOptions::grace) after it expired.
+    ///
+    /// The time that counts is that of the machine, but it never goes back, and is not taken for right if it is
+    /// [far ahead](crate::lsm::DbExpiryOptions::clock_ahead_max). With the first such record, the store gets the format
+    /// [`EXPIRING_FORMAT`](crate::lsm::EXPIRING_FORMAT), which older programs refuse.
+    ///
+    /// ```
+    /// # let storage = std::sync::Arc::new(ogive::io::MemoryStorage::new());
+    /// use std::time::{Duration, SystemTime};
+    ///
+    /// let db = ogive::Db::open(storage, &ogive::DbOptions::default())?;
+    /// db.insert_with("session 7", "ada", SystemTime::now() + Duration::from_secs(3600))?;
+    /// db.insert_with("session 8", "bob", SystemTime::now() - Duration::from_secs(1))?;
+    /// assert_eq!(db.get("session 7")?.as_deref(), Some(&b"ada"[..]));
+    /// assert_eq!(db.get("session 8")?, None);
+    /// # Ok::<(), ogive::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Self::insert`]; [`Cause::Input`](crate::Cause::Input), with both times, while the clock is too far ahead.
+    pub fn insert_with(&self, key: impl AsRef<[u8]>, value: impl AsRef<[u8]>, expires: SystemTime) -> Result<()> {
+        let mut operations = Operations::default();
+        operations.push_value(self.written(), key.as_ref(), value.as_ref(), Some(unix_ms_of(expires)));
+        self.write(operations)
+    }
+
+    /// Lets records expire so long after they are written, from now on; with `None`, none expires that is written without
+    /// [a time of its own](Self::insert_with). It is recorded, and holds for all who write, but not for tables that are
+    /// ingested, nor for the records that are there.
+    ///
+    /// ```
+    /// # let storage = std::sync::Arc::new(ogive::io::MemoryStorage::new());
+    /// use ogive::lsm::ExpiryRule;
+    /// use std::time::Duration;
+    ///
+    /// let db = ogive::Db::open(storage, &ogive::DbOptions::default())?;
+    /// let sessions = db.keyspace("sessions")?;
+    /// sessions.expire_after(Some(Duration::from_secs(30 * 60)))?;
+    /// sessions.insert("7", "ada")?;
+    /// assert_eq!(sessions.expiry(), Some(ExpiryRule::After(Duration::from_secs(30 * 60))));
+    /// # Ok::<(), ogive::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Self::insert_with`].
+    pub fn expire_after(&self, after: Option<Duration>) -> Result<()> {
+        self.core().set_expiry_rule(self.tree(), after.map(ExpiryRule::After))
+    }
+
+    /// As [`Self::expire_after`], but records expire at the time in a field of their rows, a timestamp in UTC. A row with
+    /// a null there does not expire.
+    ///
+    /// # Errors
+    /// As [`Self::insert_with`]; [`Cause::Input`](crate::Cause::Input) if the rows have no such timestamp.
+    pub fn expire_at_field(&self, field: &str) -> Result<()> {
+        self.core().set_expiry_rule(self.tree(), Some(ExpiryRule::AtField(field.to_owned())))
+    }
+
+    /// The time at which a value that is written now expires by the rule of the keyspace, if it does.
+    pub(crate) fn expiry_of_value(&self, value: &[u8]) -> Result<Option<SystemTime>> {
+        Ok(if self.tree().has_expiry_rule() { self.written().expires_ms(value)?.map(system_time_of) } else { None })
+    }
+
+    /// Whether the store may have records that expire.
+    pub(crate) fn may_expire(&self) -> bool {
+        self.core().contents.time.is_used()
+    }
+
+    /// The rule by which records expire that are written without a time of their own, if there is one.
+    #[must_use]
+    pub fn expiry(&self) -> Option<ExpiryRule> {
+        self.tree().expiry_rule()
     }
 
     /// As [`Self::insert`], of a key that is absent, as the caller knows: in a keyspace with indexes, no row is read
@@ -406,7 +516,7 @@ impl Keyspace {
     /// `Cause::ValueTooLarge` for a value larger than the memory limit: read it with [`Self::get_stream`];
     /// [`Cause::KeyspaceDropped`](crate::Cause::KeyspaceDropped); errors of the storage, and damage.
     pub fn get(&self, key: impl AsRef<[u8]>) -> Result<Option<Slice>> {
-        self.find(key.as_ref(), Sequence::MAX, |_| {}, |found, values| self.value(found, values))
+        self.find(key.as_ref(), ReadPoint::NEWEST, |_| {}, |found, values| self.value(found, values))
     }
 
     /// As [`Self::get`]; calls `ended` at the end of each step, to measure where the time of lookups goes.
@@ -414,7 +524,7 @@ impl Keyspace {
     /// # Errors
     /// As [`Self::get`].
     pub fn get_observed(&self, key: impl AsRef<[u8]>, ended: &dyn Fn(LookupStep)) -> Result<Option<Slice>> {
-        let value = self.find(key.as_ref(), Sequence::MAX, ended, |found, values| self.value(found, values))?;
+        let value = self.find(key.as_ref(), ReadPoint::NEWEST, ended, |found, values| self.value(found, values))?;
         ended(LookupStep::ReadValue);
         Ok(value)
     }
@@ -432,7 +542,7 @@ impl Keyspace {
         self.check_alive()?;
         loop {
             let view = self.tree().view.peek();
-            match view.find(key.as_ref(), self.core().visible(), CopyValue(value))? {
+            match view.find(key.as_ref(), ReadPoint::NEWEST.up_to(self.core().visible()), CopyValue(value))? {
                 Some((ValueKind::Pointer, ())) if !self.tree().has_current(&view) => value.clear(),
                 Some((ValueKind::Pointer, ())) => {
                     let pointer = std::mem::take(value);
@@ -469,7 +579,7 @@ impl Keyspace {
     pub fn get_stream(&self, key: impl AsRef<[u8]>) -> Result<Option<Box<dyn Read + Send>>> {
         self.find(
             key.as_ref(),
-            Sequence::MAX,
+            ReadPoint::NEWEST,
             |_| {},
             |found, values| match found {
                 (ValueKind::Pointer, pointer) => {
@@ -504,7 +614,7 @@ impl Keyspace {
     /// # Errors
     /// As [`Self::get`].
     pub fn contains_key(&self, key: impl AsRef<[u8]>) -> Result<bool> {
-        self.contains_at(key.as_ref(), Sequence::MAX)
+        self.contains_at(key.as_ref(), ReadPoint::NEWEST)
     }
 
     /// Returns the values of many keys, in their order and all as of the same time. The blocks and values that are not
@@ -513,7 +623,7 @@ impl Keyspace {
     /// # Errors
     /// As [`Self::get`].
     pub fn multi_get<K: AsRef<[u8]>>(&self, keys: impl IntoIterator<Item = K>) -> Result<Vec<Option<Slice>>> {
-        self.multi_get_at(&keys.into_iter().collect::<Vec<K>>(), Sequence::MAX, u64::MAX)
+        self.multi_get_at(&keys.into_iter().collect::<Vec<K>>(), ReadPoint::NEWEST, u64::MAX)
     }
 
     /// The values of the first of several keys, as [`Self::multi_get`] returns them: as many as take `room_bytes`
@@ -524,17 +634,17 @@ impl Keyspace {
     /// As [`Self::get`].
     #[doc(hidden)]
     pub fn multi_get_within<K: AsRef<[u8]>>(&self, keys: &[K], room_bytes: u64) -> Result<Vec<Option<Slice>>> {
-        self.multi_get_at(keys, Sequence::MAX, room_bytes)
+        self.multi_get_at(keys, ReadPoint::NEWEST, room_bytes)
     }
 
     pub(super) fn multi_get_at<K: AsRef<[u8]>>(
         &self,
         keys: &[K],
-        at: Sequence,
+        point: ReadPoint,
         room_bytes: u64,
     ) -> Result<Vec<Option<Slice>>> {
         self.check_alive()?;
-        let (view, at) = self.core().view_at(self.tree(), at);
+        let (view, point) = self.core().view_at(self.tree(), point);
         let FastPaths { batches, prefetch, .. } = self.core().options.fast_paths;
         let keys_max = match room_bytes {
             u64::MAX => keys.len(),
@@ -552,13 +662,13 @@ impl Keyspace {
         }
         let values = if batches && prefetch {
             let limits = BatchLimits { memory_bytes: self.core().options.memory_bytes, path: &|| self.path() };
-            let found = batch_get::multi_get(&view, at, keys, &order, room_bytes, &limits)?;
+            let found = batch_get::multi_get(&view, point, keys, &order, room_bytes, &limits)?;
             let deliver = |value: Option<Slice>| value.map(|value| self.written.delivered_slice(value)).transpose();
             found.into_iter().map(deliver).collect::<Result<_>>()?
         } else {
-            let mut values = vec![None; keys.len()];
+            let (mut values, point) = (vec![None; keys.len()], point.fixed(&view.time));
             for index in order {
-                if let Some(found) = view.find(keys[index].as_ref(), at, ShareValue(|_| {}))? {
+                if let Some(found) = view.find(keys[index].as_ref(), point, ShareValue(|_| {}))? {
                     values[index] = Some(self.value(found, &view.values)?);
                 }
             }
@@ -583,13 +693,13 @@ impl Keyspace {
     /// ```
     #[must_use]
     pub fn range<K: AsRef<[u8]>>(&self, bounds: impl RangeBounds<K>) -> DbRange {
-        self.range_at(bounds, Sequence::MAX)
+        self.range_at(bounds, ReadPoint::NEWEST)
     }
 
     /// The records whose keys begin with `prefix`.
     #[must_use]
     pub fn prefix(&self, prefix: impl AsRef<[u8]>) -> DbRange {
-        self.prefix_at(prefix.as_ref(), Sequence::MAX)
+        self.prefix_at(prefix.as_ref(), ReadPoint::NEWEST)
     }
 
     /// All records.
@@ -598,21 +708,21 @@ impl Keyspace {
         self.range::<&[u8]>(..)
     }
 
-    pub(super) fn get_at(&self, key: &[u8], at: Sequence) -> Result<Option<Slice>> {
-        self.find(key, at, |_| {}, |found, values| self.value(found, values))
+    pub(super) fn get_at(&self, key: &[u8], point: ReadPoint) -> Result<Option<Slice>> {
+        self.find(key, point, |_| {}, |found, values| self.value(found, values))
     }
 
-    pub(super) fn contains_at(&self, key: &[u8], at: Sequence) -> Result<bool> {
-        Ok(self.find(key, at, |_| {}, |_, _| Ok(()))?.is_some())
+    pub(super) fn contains_at(&self, key: &[u8], point: ReadPoint) -> Result<bool> {
+        Ok(self.find(key, point, |_| {}, |_, _| Ok(()))?.is_some())
     }
 
-    pub(super) fn range_at<K: AsRef<[u8]>>(&self, bounds: impl RangeBounds<K>, at: Sequence) -> DbRange {
+    pub(super) fn range_at<K: AsRef<[u8]>>(&self, bounds: impl RangeBounds<K>, point: ReadPoint) -> DbRange {
         let own = |bound: Bound<&K>| bound.map(|key| key.as_ref().to_vec());
-        DbRange::new(self.clone(), (own(bounds.start_bound()), own(bounds.end_bound())), at)
+        DbRange::new(self.clone(), (own(bounds.start_bound()), own(bounds.end_bound())), point)
     }
 
-    pub(super) fn prefix_at(&self, prefix: &[u8], at: Sequence) -> DbRange {
-        DbRange::new(self.clone(), range_of_prefix(prefix.to_vec()), at)
+    pub(super) fn prefix_at(&self, prefix: &[u8], point: ReadPoint) -> DbRange {
+        DbRange::new(self.clone(), range_of_prefix(prefix.to_vec()), point)
     }
 
     /// Adds a lookup to the sample, if there is one.
@@ -623,11 +733,11 @@ impl Keyspace {
         }
     }
 
-    /// Finds the newest entry of a key at `at`, and converts it by `read`.
+    /// Finds the record of a key at a point, and converts it by `read`.
     fn find<T>(
         &self,
         key: &[u8],
-        at: Sequence,
+        point: ReadPoint,
         ended: impl Fn(LookupStep) + Copy,
         read: impl FnOnce(FoundValue, &ValueFiles) -> Result<T>,
     ) -> Result<Option<T>> {
@@ -637,7 +747,7 @@ impl Keyspace {
         loop {
             // The view is taken first: it may lack later operations, but must not miss any visible one.
             let view = self.tree().view.peek();
-            let found = view.find(key, at.min(self.core().visible()), ShareValue(ended))?;
+            let found = view.find(key, point.up_to(self.core().visible()), ShareValue(ended))?;
             if matches!(found, Some((ValueKind::Pointer, _))) && !self.tree().has_current(&view) {
                 continue;
             }

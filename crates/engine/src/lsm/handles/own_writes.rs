@@ -26,6 +26,8 @@ struct OwnWrite {
 #[derive(Clone, Debug)]
 enum OwnChange {
     Set(Slice),
+    /// A value that expires, and whether it had when the transaction began.
+    SetExpiring(Slice, u64, bool),
     Remove,
     /// The keys from the one of the write up to this one, or all from there on.
     RemoveRange(Option<Vec<u8>>),
@@ -34,7 +36,7 @@ enum OwnChange {
 impl OwnWrite {
     fn bytes(&self) -> u64 {
         let of_change = match &self.change {
-            OwnChange::Set(value) => value.len(),
+            OwnChange::Set(value) | OwnChange::SetExpiring(value, ..) => value.len(),
             OwnChange::Remove | OwnChange::RemoveRange(None) => 0,
             OwnChange::RemoveRange(Some(end)) => 2 * end.len(),
         };
@@ -105,6 +107,20 @@ impl OwnWrites {
         self.add_change(keyspace, key.to_vec(), change, limit_bytes)
     }
 
+    /// As [`Self::add`], of a value that expires; at `now_ms` the transaction has begun.
+    pub(super) fn add_expiring(
+        &mut self,
+        keyspace: &Keyspace,
+        (key, value): (&[u8], &[u8]),
+        (expires_ms, now_ms): (u64, u64),
+        limit_bytes: u64,
+    ) -> Result<()> {
+        check_key(keyspace.written(), key)?;
+        keyspace.written().check_value_bytes(value.len() as u64)?;
+        let change = OwnChange::SetExpiring(Slice::from(value), expires_ms, expires_ms <= now_ms);
+        self.add_change(keyspace, key.to_vec(), change, limit_bytes)
+    }
+
     /// Adds the removal of a range, as [`Self::add`] does.
     ///
     /// # Errors
@@ -149,8 +165,8 @@ impl OwnWrites {
 
     fn value(&self, at: usize) -> Option<Option<Slice>> {
         match &self.all.get(at)?.change {
-            OwnChange::Set(value) => Some(Some(value.clone())),
-            OwnChange::Remove | OwnChange::RemoveRange(_) => Some(None),
+            OwnChange::Set(value) | OwnChange::SetExpiring(value, _, false) => Some(Some(value.clone())),
+            OwnChange::SetExpiring(_, _, true) | OwnChange::Remove | OwnChange::RemoveRange(_) => Some(None),
         }
     }
 
@@ -183,7 +199,9 @@ impl OwnWrites {
     pub(super) fn add_to(&self, reads: &mut ReadSet) {
         for OwnWrite { keyspace, key, change, .. } in &self.all {
             match change {
-                OwnChange::Set(_) | OwnChange::Remove => reads.add_point(keyspace.tree(), key),
+                OwnChange::Set(_) | OwnChange::SetExpiring(..) | OwnChange::Remove => {
+                    reads.add_point(keyspace.tree(), key)
+                }
                 OwnChange::RemoveRange(end) => reads.add_range(keyspace.tree(), key, end.as_deref()),
             }
         }
@@ -209,6 +227,9 @@ impl OwnWrites {
             }
             match change {
                 OwnChange::Set(value) => operations.push(written, Action::Put(ValueKind::Value), key, value),
+                OwnChange::SetExpiring(value, expires_ms, _) => {
+                    operations.push_value(written, key, value, Some(*expires_ms));
+                }
                 OwnChange::Remove => operations.push(written, Action::Put(ValueKind::Remove), key, &[]),
                 OwnChange::RemoveRange(end) => {
                     let end = end.as_deref().map_or(Bound::Unbounded, Bound::Excluded);

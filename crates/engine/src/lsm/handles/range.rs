@@ -9,7 +9,8 @@ use crate::lsm::read::scan::{ScanBounds, positioned_cursor};
 use crate::lsm::read::value_ahead::{QueuedRecord, ValueQueue};
 use crate::lsm::read::value_wave::BatchLimits;
 use crate::lsm::read::visible::VisibleCursor;
-use crate::lsm::state::entry::{Entry, Sequence, ValueKind};
+use crate::lsm::state::entry::{Entry, ValueKind};
+use crate::lsm::state::expiry::store_time::ReadPoint;
 use crate::lsm::state::view::{FoundValue, KeyspaceView};
 use crate::vlog::ValueFilePointer;
 use std::ops::{Bound, ControlFlow};
@@ -26,7 +27,7 @@ pub struct DbRange {
     keyspace: Keyspace,
     bounds: ScanBounds,
     view: Arc<KeyspaceView>,
-    at: Sequence,
+    point: ReadPoint,
     front: Option<VisibleCursor>,
     back: Option<VisibleCursor>,
     /// Records that the cursor of each end has passed to read their values ahead.
@@ -70,14 +71,15 @@ impl LazyRecord {
 }
 
 impl DbRange {
-    pub(in crate::lsm) fn new(keyspace: Keyspace, bounds: ScanBounds, at: Sequence) -> Self {
-        let (view, at) = keyspace.core().view_at(keyspace.tree(), at);
+    pub(in crate::lsm) fn new(keyspace: Keyspace, bounds: ScanBounds, point: ReadPoint) -> Self {
+        let (view, point) = keyspace.core().view_at(keyspace.tree(), point);
+        let point = point.fixed(&view.time);
         let (front_ahead, back_ahead) = Default::default();
         Self {
             keyspace,
             bounds,
             view,
-            at,
+            point,
             front: None,
             back: None,
             front_ahead,
@@ -349,7 +351,7 @@ impl DbRange {
         match end {
             Some(visible) if forward => visible.next()?,
             Some(visible) => visible.prev()?,
-            None => *end = Some(positioned_cursor(&self.view, self.at, &self.bounds, forward)?),
+            None => *end = Some(positioned_cursor(&self.view, self.point, &self.bounds, forward)?),
         }
         if let Some(run) = end.as_mut().and_then(VisibleCursor::take_skipped) {
             self.keyspace.core().note_skipped(self.keyspace.tree(), run);

@@ -6,12 +6,13 @@ use super::range::DbRange;
 use crate::block::Slice;
 use crate::error::{Cause, Error, Result};
 use crate::lsm::state::entry::Sequence;
+use crate::lsm::state::expiry::store_time::ReadPoint;
 use crate::lsm::state::live_snapshots::{KeptKeyspaces, SnapshotId};
 use std::ops::{Bound, RangeBounds};
 use std::sync::Arc;
 
-/// A consistent read view of all keyspaces of a store at one time, those that are dropped later too. It is cheap to
-/// create and to clone. The entries it sees are kept on disk until its last clone is dropped.
+/// A consistent read view of all keyspaces of a store at one time, those that are dropped later too, with the records
+/// that had not expired then. It is cheap to create and to clone. The entries it sees are kept on disk until its last clone is dropped.
 #[derive(Clone, Debug)]
 pub struct DbSnapshot {
     pin: Arc<PinnedSequence>,
@@ -44,8 +45,19 @@ impl Drop for PinnedSequence {
 impl DbSnapshot {
     pub(in crate::lsm) fn new(db: Db) -> Self {
         let core = db.core();
-        let (id, kept) = core.contents.live_snapshots.acquire(|| core.visible());
+        let (id, kept) = core.contents.live_snapshots.acquire(|| core.newest_point());
         Self { pin: Arc::new(PinnedSequence { db, id, kept }) }
+    }
+
+    /// The time as of which it sees records that expire; that of now, if it is from before there were any.
+    pub(super) fn now_ms(&self) -> u64 {
+        let seen = Some(self.pin.kept.now_ms).filter(|&now_ms| now_ms > 0);
+        seen.unwrap_or_else(|| self.pin.db.core().contents.time.now_ms())
+    }
+
+    /// What it sees.
+    fn point(&self) -> ReadPoint {
+        ReadPoint { at: self.pin.id.0, now_ms: Some(self.pin.kept.now_ms) }
     }
 
     /// The keyspace with this name, if the store has one, or had one that was dropped since; its handle reads with this
@@ -65,7 +77,7 @@ impl DbSnapshot {
     #[must_use]
     pub fn keyspace(&self, name: &str) -> Option<Keyspace> {
         check_name(name).ok()?;
-        let kept = self.pin.kept.0.lock();
+        let kept = self.pin.kept.dropped.lock();
         let dropped = kept.values().map(|kept| &kept.dropped).find(|tree| tree.name == name && tree.is_dropped());
         let tree = dropped.cloned();
         drop(kept);
@@ -78,7 +90,7 @@ impl DbSnapshot {
         if !keyspace.tree().is_dropped() {
             return None;
         }
-        let kept = self.pin.kept.0.lock();
+        let kept = self.pin.kept.dropped.lock();
         let last = Arc::clone(&kept.get(&keyspace.id())?.last);
         Some(Keyspace::new(Arc::clone(keyspace.open()), last).read_as(keyspace))
     }
@@ -120,7 +132,7 @@ impl DbSnapshot {
     /// # Errors
     /// As [`Keyspace::get`].
     pub fn get(&self, keyspace: impl AsRef<Keyspace>, key: impl AsRef<[u8]>) -> Result<Option<Slice>> {
-        self.read(keyspace.as_ref(), |keyspace| keyspace.get_at(key.as_ref(), self.sequence()))
+        self.read(keyspace.as_ref(), |keyspace| keyspace.get_at(key.as_ref(), self.point()))
     }
 
     /// Returns the values of many keys, in their order, as [`Keyspace::multi_get`] does.
@@ -133,7 +145,7 @@ impl DbSnapshot {
         keys: impl IntoIterator<Item = K>,
     ) -> Result<Vec<Option<Slice>>> {
         let keys: Vec<K> = keys.into_iter().collect();
-        self.read(keyspace.as_ref(), |keyspace| keyspace.multi_get_at(&keys, self.sequence(), u64::MAX))
+        self.read(keyspace.as_ref(), |keyspace| keyspace.multi_get_at(&keys, self.point(), u64::MAX))
     }
 
     /// Whether a key is present.
@@ -141,7 +153,7 @@ impl DbSnapshot {
     /// # Errors
     /// As [`Keyspace::get`].
     pub fn contains_key(&self, keyspace: impl AsRef<Keyspace>, key: impl AsRef<[u8]>) -> Result<bool> {
-        self.read(keyspace.as_ref(), |keyspace| keyspace.contains_at(key.as_ref(), self.sequence()))
+        self.read(keyspace.as_ref(), |keyspace| keyspace.contains_at(key.as_ref(), self.point()))
     }
 
     /// The records in a key range.
@@ -149,12 +161,12 @@ impl DbSnapshot {
     pub fn range<K: AsRef<[u8]>>(&self, keyspace: impl AsRef<Keyspace>, bounds: impl RangeBounds<K>) -> DbRange {
         let own = |bound: Bound<&K>| bound.map(|key| key.as_ref().to_vec());
         let bounds = (own(bounds.start_bound()), own(bounds.end_bound()));
-        self.read_range(keyspace.as_ref(), |keyspace| keyspace.range_at(bounds.clone(), self.sequence()))
+        self.read_range(keyspace.as_ref(), |keyspace| keyspace.range_at(bounds.clone(), self.point()))
     }
 
     /// The records whose keys begin with `prefix`.
     #[must_use]
     pub fn prefix(&self, keyspace: impl AsRef<Keyspace>, prefix: impl AsRef<[u8]>) -> DbRange {
-        self.read_range(keyspace.as_ref(), |keyspace| keyspace.prefix_at(prefix.as_ref(), self.sequence()))
+        self.read_range(keyspace.as_ref(), |keyspace| keyspace.prefix_at(prefix.as_ref(), self.point()))
     }
 }

@@ -6,7 +6,7 @@ use crate::lsm::state::counters::Activity;
 use crate::lsm::state::memtable::Memtable;
 use crate::lsm::state::tables::learner::LearningStats;
 use crate::lsm::state::tables::table_file::TableFile;
-use crate::lsm::state::version::{KeyspaceLevels, LEVELS, TableFileMeta};
+use crate::lsm::state::version::{KeyspaceLevels, KeyspaceOptions, LEVELS, TableFileMeta};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -80,6 +80,8 @@ pub struct KeyspaceStats {
     pub rows: u64,
     /// Whether `rows` is exact: no entry can hide another one.
     pub is_exact: bool,
+    /// What it has other than the options of the store say.
+    pub options: KeyspaceOptions,
 }
 
 /// Statistics of a level.
@@ -201,6 +203,7 @@ impl Core {
         for (&id, keyspace) in &shared.state.keyspaces {
             let mut counted = KeyspaceStats::new(&keyspace.name, &keyspace.levels, &shared.tables);
             counted.is_exact = true;
+            counted.options = keyspace.options.clone();
             let sealed = shared.sealed.iter().filter_map(|memtable_set| memtable_set.memtables().get(&id));
             shared.active.get(&id).into_iter().chain(sealed).for_each(|memtable| counted.add(memtable));
             counted.count_rows(&keyspace.levels);

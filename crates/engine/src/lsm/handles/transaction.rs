@@ -11,6 +11,7 @@ use crate::durability::Durability;
 use crate::error::{Cause, Error, Result};
 use crate::io::Timer;
 use crate::io::local::sync::{Mutex, pause_randomly};
+use crate::lsm::state::expiry::store_time::unix_ms_of;
 use crate::lsm::state::keyspace_tree::KeyspaceTree;
 use crate::lsm::state::operations::{ReadCondition, half_open};
 use crate::lsm::state::transactions::newer::{ConflictCheck, ConflictChecks};
@@ -19,6 +20,7 @@ use crate::lsm::state::transactions::read_set::ReadSet;
 use crate::types::range_of_prefix;
 use std::ops::RangeBounds;
 use std::sync::Arc;
+use std::time::SystemTime;
 
 /// A transaction is run at most this number of times, and is begun again within this number of seconds.
 const RUNS_MAX: u32 = 64;
@@ -223,6 +225,23 @@ impl DbTransaction {
     pub fn insert(&self, keyspace: impl AsRef<Keyspace>, key: impl AsRef<[u8]>, value: impl AsRef<[u8]>) -> Result<()> {
         let (key, value) = (key.as_ref(), Some(value.as_ref()));
         self.write(keyspace.as_ref(), |writes, keyspace, limit| writes.add(keyspace, key, value, limit))
+    }
+
+    /// Sets the value of a key until a time, as [`Keyspace::insert_with`] does. The transaction sees it as of its
+    /// beginning.
+    ///
+    /// # Errors
+    /// As [`Self::insert`].
+    pub fn insert_with(
+        &self,
+        keyspace: impl AsRef<Keyspace>,
+        key: impl AsRef<[u8]>,
+        value: impl AsRef<[u8]>,
+        expires: SystemTime,
+    ) -> Result<()> {
+        let record = (key.as_ref(), value.as_ref());
+        let times = (unix_ms_of(expires), self.snapshot.now_ms());
+        self.write(keyspace.as_ref(), |writes, keyspace, limit| writes.add_expiring(keyspace, record, times, limit))
     }
 
     /// Removes a key, if present.

@@ -27,7 +27,7 @@ use crate::lsm::objects::ObjectFolder;
 use crate::lsm::open::log_replay::{LogExtents, replay_extents};
 use crate::lsm::open::newest_state::{attempts, changed, is_removal, newest, newest_manifest, objects_of};
 use crate::lsm::open::unreferenced::UnreferencedFiles;
-use crate::lsm::state::entry::{Action, ValueKind, decode_group};
+use crate::lsm::state::entry::decode_group;
 use crate::lsm::state::log_header::log_name;
 use crate::lsm::state::version::{ClosedLengths, FileKind, ManifestState, RecoveredManifest, file_name, recover};
 use crate::vlog::{ValueFilePointer, values_name};
@@ -206,8 +206,8 @@ fn young_value_files(files: &FrozenFiles, state: &ManifestState) -> Result<Vec<S
     for &log in &state.logs {
         wal::recover_groups(files, state.binding_of(log), log, &mut |group, _| {
             for operation in decode_group(group).unwrap_or_default() {
-                if operation.action == Action::Put(ValueKind::Pointer)
-                    && let Some(pointer) = ValueFilePointer::decode(operation.parts(group).1)
+                if let Some((_, pointer)) = operation.pointer(group)
+                    && let Some(pointer) = ValueFilePointer::decode(pointer)
                 {
                     numbers.insert(pointer.file);
                 }

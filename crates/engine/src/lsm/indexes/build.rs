@@ -12,7 +12,7 @@
 use super::upkeep::check_entry;
 use crate::error::{Cause, Error, Result};
 use crate::lsm::core::store::Core;
-use crate::lsm::state::entry::{Action, Sequence, ValueKind};
+use crate::lsm::state::expiry::store_time::ReadPoint;
 use crate::lsm::state::indexes::kept::KeptIndex;
 use crate::lsm::state::keyspace_tree::KeyspaceTree;
 use crate::lsm::state::operations::{Operations, ReadCondition};
@@ -68,7 +68,7 @@ impl Core {
         index: &KeptIndex,
         progress: &mut dyn FnMut(u64) -> Result<()>,
     ) -> Result<()> {
-        if !self.is_empty_at(&index.entries, Sequence::MAX)? {
+        if !self.is_empty_at(&index.entries, ReadPoint::with_expired(u64::MAX))? {
             let mut all = Operations::default();
             all.push_range::<&[u8]>(&WrittenKeyspace::new(Arc::clone(&index.entries)), &RangeFull);
             self.commit(all, None)?;
@@ -77,7 +77,7 @@ impl Core {
         loop {
             let pinned = self.pin_newest();
             let BuiltRows { operations, rows, next } =
-                self.entries_of_rows(tree, index, (&from, rows_max), pinned.sequence())?;
+                self.entries_of_rows(tree, index, (&from, rows_max), pinned.point())?;
             match self.commit(operations, None) {
                 // Fewer rows are less likely to be written meanwhile.
                 Err(Error { cause: Cause::Conflict, .. }) => rows_max = (rows_max / 2).max(1),
@@ -93,17 +93,17 @@ impl Core {
         }
         if index.record.definition.is_unique() {
             let pinned = self.pin_newest();
-            self.check_all_unique(tree, index, pinned.sequence())?;
+            self.check_all_unique(tree, index, pinned.point())?;
         }
         self.complete_index(tree, index.entries.id)
     }
 
     /// Checks that no two entries have the same values, once all rows have theirs: from then on each write checks its
     /// own.
-    fn check_all_unique(&self, tree: &Arc<KeyspaceTree>, index: &KeptIndex, at: Sequence) -> Result<()> {
+    fn check_all_unique(&self, tree: &Arc<KeyspaceTree>, index: &KeptIndex, point: ReadPoint) -> Result<()> {
         let resolved = index.resolved(tree)?;
         let (mut values, mut key) = (Vec::new(), Vec::new());
-        self.visit_rows(&index.entries, (&[], None), at, &mut |entry, _| {
+        self.visit_rows(&index.entries, (&[], None), point, &mut |entry, _| {
             let next = resolved.key_of(entry).unwrap_or_default();
             let of_next = entry.get(..entry.len() - next.len()).unwrap_or_default();
             if of_next == values && !resolved.has_null(of_next) {
@@ -120,14 +120,14 @@ impl Core {
         tree: &Arc<KeyspaceTree>,
         index: &KeptIndex,
         (from, rows_max): (&[u8], usize),
-        at: Sequence,
+        point: ReadPoint,
     ) -> Result<BuiltRows> {
         let mut reads = ReadSet::new(self.options.transaction_limit_bytes());
         reads.add_range(tree, &[], Some(&[]));
         let resolved = index.resolved(tree)?;
         let (mut operations, written) = (Operations::default(), WrittenKeyspace::new(Arc::clone(&index.entries)));
         let (mut rows, mut bytes, mut next) = (0, 0, None);
-        self.visit_rows(tree, (from, None), at, &mut |key, row| {
+        self.visit_rows(tree, (from, None), point, &mut |key, (row, expires_ms)| {
             if rows as usize >= rows_max || bytes >= BUILD_BYTES_MAX {
                 next = Some(key.to_vec());
                 return Ok(ControlFlow::Break(()));
@@ -137,13 +137,13 @@ impl Core {
             if let Some(new) = new {
                 let entry = [&new.bytes[..], key].concat();
                 check_entry(index, &entry, key)?;
-                operations.push(&written, Action::Put(ValueKind::Value), &entry, &[]);
+                operations.push_value(&written, &entry, &[], expires_ms);
             }
             Ok(ControlFlow::Continue(()))
         })?;
         reads.add_range(tree, from, next.as_deref());
         operations.take_error()?;
-        operations.set_condition(ReadCondition { reads, after: at });
+        operations.set_condition(ReadCondition { reads, after: point.at });
         Ok(BuiltRows { operations, rows, next })
     }
 }

@@ -1,18 +1,19 @@
 //! The newest operation, kept from compactions while the changes of indexes are computed from it and committed.
 
 use crate::lsm::core::store::Core;
-use crate::lsm::state::entry::Sequence;
+use crate::lsm::state::expiry::store_time::ReadPoint;
 use crate::lsm::state::live_snapshots::SnapshotId;
 
 /// A snapshot that ends when this is dropped.
 pub(in crate::lsm) struct PinnedNewest<'a> {
     core: &'a Core,
     id: SnapshotId,
+    now_ms: u64,
 }
 
 impl PinnedNewest<'_> {
-    pub(in crate::lsm) fn sequence(&self) -> Sequence {
-        self.id.0
+    pub(in crate::lsm) fn point(&self) -> ReadPoint {
+        ReadPoint { at: self.id.0, now_ms: Some(self.now_ms) }
     }
 }
 
@@ -29,7 +30,7 @@ impl Drop for PinnedNewest<'_> {
 impl Core {
     /// Pins the newest operation.
     pub(in crate::lsm) fn pin_newest(&self) -> PinnedNewest<'_> {
-        let (id, _) = self.contents.live_snapshots.acquire(|| self.visible());
-        PinnedNewest { core: self, id }
+        let (id, kept) = self.contents.live_snapshots.acquire(|| self.newest_point());
+        PinnedNewest { core: self, id, now_ms: kept.now_ms }
     }
 }

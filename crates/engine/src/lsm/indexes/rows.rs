@@ -1,4 +1,4 @@
-//! Rows and entries of keyspaces at a sequence number, as the upkeep of indexes reads them.
+//! Rows and entries of keyspaces at one point, as the upkeep of indexes reads them.
 
 use crate::block::Slice;
 use crate::error::Result;
@@ -6,12 +6,17 @@ use crate::lsm::core::store::Core;
 use crate::lsm::read::batch_get;
 use crate::lsm::read::scan::positioned_cursor;
 use crate::lsm::read::value_wave::BatchLimits;
-use crate::lsm::state::entry::{Sequence, ValueKind};
+use crate::lsm::state::entry::ValueKind;
+use crate::lsm::state::expiry::store_time::ReadPoint;
 use crate::lsm::state::keyspace_tree::KeyspaceTree;
+use crate::lsm::state::view::KeyspaceView;
 use std::ops::{Bound, ControlFlow};
 
-/// Takes a key and its row.
-pub(super) type VisitRow<'a> = &'a mut dyn FnMut(&[u8], &[u8]) -> Result<ControlFlow<()>>;
+/// Takes a key and its row, with the time at which it expires, if it does.
+pub(super) type VisitRow<'a> = &'a mut dyn FnMut(&[u8], (&[u8], Option<u64>)) -> Result<ControlFlow<()>>;
+
+/// A row, and the time at which it expires, if it does, in milliseconds since the start of 1970.
+pub(super) type ExpiringRow = (Slice, Option<u64>);
 
 impl Core {
     /// The rows of keys, in the types that the keyspace has now. They are read in one wave.
@@ -22,15 +27,45 @@ impl Core {
         &self,
         tree: &KeyspaceTree,
         keys: &[K],
-        at: Sequence,
+        point: ReadPoint,
     ) -> Result<Vec<Option<Slice>>> {
-        let (view, at) = self.view_at(tree, at);
+        let (view, point) = self.view_at(tree, point);
+        self.rows_of_view(tree, &view, keys, point)
+    }
+
+    fn rows_of_view<K: AsRef<[u8]>>(
+        &self,
+        tree: &KeyspaceTree,
+        view: &KeyspaceView,
+        keys: &[K],
+        point: ReadPoint,
+    ) -> Result<Vec<Option<Slice>>> {
         let mut order: Vec<usize> = (0..keys.len()).collect();
         order.sort_by(|&one, &other| keys[one].as_ref().cmp(keys[other].as_ref()));
         let limits = BatchLimits { memory_bytes: self.options.memory_bytes, path: &|| self.path() };
-        let found = batch_get::multi_get(&view, at, keys, &order, u64::MAX, &limits)?;
+        let found = batch_get::multi_get(view, point, keys, &order, u64::MAX, &limits)?;
         let delivered = |row: Option<Slice>| row.map(|row| Ok(tree.delivered(None, &row)?[..].into())).transpose();
         found.into_iter().map(delivered).collect()
+    }
+
+    /// As [`Self::rows_at`], with those that have expired but are still there; each with the time at which it expires.
+    ///
+    /// # Errors
+    /// As [`Self::rows_at`].
+    pub(super) fn rows_with_expired<K: AsRef<[u8]>>(
+        &self,
+        tree: &KeyspaceTree,
+        keys: &[K],
+        point: ReadPoint,
+    ) -> Result<Vec<Option<ExpiringRow>>> {
+        if !self.contents.time.is_used() {
+            let rows = self.rows_at(tree, keys, point)?;
+            return Ok(rows.into_iter().map(|row| Some((row?, None))).collect());
+        }
+        let (view, point) = self.view_at(tree, ReadPoint::with_expired(point.at));
+        let rows = self.rows_of_view(tree, &view, keys, point)?;
+        let expiry = |key: &K| view.expiry_of(key.as_ref(), point.at);
+        rows.into_iter().zip(keys).map(|(row, key)| row.map(|row| Ok((row, expiry(key)?))).transpose()).collect()
     }
 
     /// Passes the rows from `start` up to `end` on, with keys in ascending order, until `visit` breaks.
@@ -41,18 +76,19 @@ impl Core {
         &self,
         tree: &KeyspaceTree,
         (start, end): (&[u8], Option<&[u8]>),
-        at: Sequence,
+        point: ReadPoint,
         visit: VisitRow<'_>,
     ) -> Result<()> {
-        let (view, at) = self.view_at(tree, at);
-        let mut cursor = positioned_cursor(&view, at, &(Bound::Included(start.to_vec()), Bound::Unbounded), true)?;
+        let (view, point) = self.view_at(tree, point);
+        let mut cursor = positioned_cursor(&view, point, &(Bound::Included(start.to_vec()), Bound::Unbounded), true)?;
         while let Some(entry) = cursor.entry().filter(|entry| end.is_none_or(|end| entry.key < end)) {
+            let expires_ms = cursor.expires_ms();
             let flow = match entry.kind {
                 ValueKind::Pointer => {
                     let stored = view.values.get(entry.value, self.options.memory_bytes, &|| self.path())?;
-                    visit(entry.key, &tree.delivered(None, &stored)?)?
+                    visit(entry.key, (&tree.delivered(None, &stored)?, expires_ms))?
                 }
-                _ => visit(entry.key, &tree.delivered(None, entry.value)?)?,
+                _ => visit(entry.key, (&tree.delivered(None, entry.value)?, expires_ms))?,
             };
             if flow.is_break() {
                 break;

@@ -3,10 +3,10 @@
 //! Entries that begin with the values are read at the snapshot, and become part of what must not be written meanwhile.
 //! So of two writers of the same value the later one is computed again, and finds the entry of the other.
 
-use super::upkeep::ValueChange;
+use super::upkeep::{EntryValues, ValueChange};
 use crate::error::{Error, Result};
 use crate::lsm::core::store::Core;
-use crate::lsm::state::entry::Sequence;
+use crate::lsm::state::expiry::store_time::ReadPoint;
 use crate::lsm::state::indexes::kept::KeptIndex;
 use crate::lsm::state::keyspace_tree::KeyspaceTree;
 use crate::lsm::state::transactions::read_set::ReadSet;
@@ -26,23 +26,24 @@ impl Core {
         tree: &Arc<KeyspaceTree>,
         index: &KeptIndex,
         changes: &[ValueChange],
-        (at, clears): (Sequence, bool),
+        (point, clears): (ReadPoint, bool),
         reads: &mut ReadSet,
     ) -> Result<()> {
         let mut claimed: BTreeMap<&[u8], &[u8]> = BTreeMap::new();
         for ValueChange { key, old, new } in changes {
-            let Some(values) = new.as_ref().filter(|values| !values.has_null) else { continue };
+            let Some(values) = new.as_ref().map(|new| &new.values).filter(|values| !values.has_null) else { continue };
             if let Some(other) = claimed.insert(&values.bytes, key) {
                 return Err(self.not_unique(tree, index, key, other));
             }
-            if clears || old.as_ref() == Some(values) {
+            // Others may have the values of one that has expired.
+            if clears || old.as_ref().is_some_and(|old| old.values == *values && is_alive(old, point)) {
                 continue;
             }
             let end = end_of_prefix(&values.bytes);
             reads.add_range(&index.entries, &values.bytes, end.as_deref());
-            for other in self.keys_with(index, values, at)? {
+            for other in self.keys_with(index, values, point)? {
                 let is_changed = changes.binary_search_by(|change| change.key.cmp(&other)).is_ok();
-                if !is_changed && self.has_values(tree, index, &other, (values, at), reads)? {
+                if !is_changed && self.has_values(tree, index, &other, (values, point), reads)? {
                     return Err(self.not_unique(tree, index, key, &other));
                 }
             }
@@ -51,9 +52,9 @@ impl Core {
     }
 
     /// The keys of the entries that begin with values.
-    fn keys_with(&self, index: &KeptIndex, values: &IndexedValues, at: Sequence) -> Result<Vec<Vec<u8>>> {
+    fn keys_with(&self, index: &KeptIndex, values: &IndexedValues, point: ReadPoint) -> Result<Vec<Vec<u8>>> {
         let (mut keys, end) = (Vec::new(), end_of_prefix(&values.bytes));
-        self.visit_rows(&index.entries, (&values.bytes, end.as_deref()), at, &mut |entry, _| {
+        self.visit_rows(&index.entries, (&values.bytes, end.as_deref()), point, &mut |entry, _| {
             keys.extend(entry.get(values.bytes.len()..).map(<[u8]>::to_vec));
             Ok(ControlFlow::Continue(()))
         })?;
@@ -66,11 +67,11 @@ impl Core {
         tree: &Arc<KeyspaceTree>,
         index: &KeptIndex,
         key: &[u8],
-        (values, at): (&IndexedValues, Sequence),
+        (values, point): (&IndexedValues, ReadPoint),
         reads: &mut ReadSet,
     ) -> Result<bool> {
         reads.add_point(tree, key);
-        let Some(row) = self.rows_at(tree, &[key], at)?.pop().flatten() else { return Ok(false) };
+        let Some(row) = self.rows_at(tree, &[key], point)?.pop().flatten() else { return Ok(false) };
         Ok(index.resolved(tree)?.values_of(key, &row)?.as_ref() == Some(values))
     }
 
@@ -86,4 +87,9 @@ impl Core {
         );
         Error::not_unique(self.path(), &tree.name, detail)
     }
+}
+
+/// Whether a row has not expired.
+fn is_alive(row: &EntryValues, point: ReadPoint) -> bool {
+    row.expires_ms.is_none_or(|expires_ms| point.now_ms.is_some_and(|now_ms| expires_ms > now_ms))
 }

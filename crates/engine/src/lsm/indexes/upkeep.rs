@@ -12,7 +12,8 @@
 
 use crate::error::{Error, Result};
 use crate::lsm::core::store::Core;
-use crate::lsm::state::entry::{Action, Sequence, ValueKind, decode_group};
+use crate::lsm::state::entry::{Action, Entry, ValueKind, decode_group};
+use crate::lsm::state::expiry::store_time::ReadPoint;
 use crate::lsm::state::indexes::kept::KeptIndex;
 use crate::lsm::state::keyspace_tree::KeyspaceTree;
 use crate::lsm::state::operations::{Operations, ReadCondition};
@@ -24,11 +25,19 @@ use std::collections::BTreeMap;
 use std::ops::{Bound, ControlFlow, RangeFull};
 use std::sync::Arc;
 
-/// A row before and after a batch; `None` where there is none.
+/// A row as it is stored or written.
+#[derive(Debug)]
+struct StatedRow {
+    bytes: Vec<u8>,
+    /// The time at which it expires, if it does.
+    expires_ms: Option<u64>,
+}
+
+/// A row before and after a batch; `None` where there is none. An old one may have expired: its entries are still there.
 #[derive(Debug, Default)]
 pub(super) struct RowChange {
-    old: Option<Vec<u8>>,
-    new: Option<Vec<u8>>,
+    old: Option<StatedRow>,
+    new: Option<StatedRow>,
     /// Whether `old` is what the store has.
     is_read: bool,
 }
@@ -45,19 +54,26 @@ pub(super) struct RowChanges {
 #[derive(Debug)]
 pub(super) struct ValueChange {
     pub(super) key: Vec<u8>,
-    pub(super) old: Option<IndexedValues>,
-    pub(super) new: Option<IndexedValues>,
+    pub(super) old: Option<EntryValues>,
+    pub(super) new: Option<EntryValues>,
+}
+
+/// The indexed values of a row, and the time at which it expires with its entry, if it does.
+#[derive(Debug, PartialEq)]
+pub(super) struct EntryValues {
+    pub(super) values: IndexedValues,
+    pub(super) expires_ms: Option<u64>,
 }
 
 impl Core {
-    /// Adds the changes of all indexes to a batch, computed from what the store had at `at`, with the condition that
+    /// Adds the changes of all indexes to a batch, computed from what the store had at a point, with the condition that
     /// this is still so. Those that it had are replaced.
     ///
     /// # Errors
     /// [`Cause::NotUnique`](crate::Cause::NotUnique); [`Cause::Input`](crate::Cause::Input) for a new value that is no
     /// row of the keyspace's type, and for a removed range with too many rows;
     /// [`Cause::KeyLength`](crate::Cause::KeyLength) for an entry that is too long; errors of the storage, and damage.
-    pub(in crate::lsm) fn keep_indexes(&self, operations: &mut Operations, at: Sequence) -> Result<()> {
+    pub(in crate::lsm) fn keep_indexes(&self, operations: &mut Operations, point: ReadPoint) -> Result<()> {
         operations.drop_upkeep();
         let trees = operations.keyspaces.clone();
         let seen = trees.iter().map(|tree| (tree.id, tree.indexes.changes())).collect();
@@ -73,13 +89,13 @@ impl Core {
             }
             // Types that are altered from now on make the batch stale.
             reads.add_range(&tree, &[], Some(&[]));
-            let changes = self.row_changes(&tree, operations, at, &mut reads)?;
+            let changes = self.row_changes(&tree, operations, point, &mut reads)?;
             for index in indexes.iter() {
-                self.entry_changes(&tree, index, &changes, at, &mut reads, &mut entries)?;
+                self.entry_changes(&tree, index, &changes, point, &mut reads, &mut entries)?;
             }
         }
         entries.take_error()?;
-        operations.add_upkeep(ReadCondition { reads, after: at }, seen, entries);
+        operations.add_upkeep(ReadCondition { reads, after: point.at }, seen, entries);
         Ok(())
     }
 
@@ -88,7 +104,7 @@ impl Core {
         &self,
         tree: &Arc<KeyspaceTree>,
         operations: &Operations,
-        at: Sequence,
+        point: ReadPoint,
         reads: &mut ReadSet,
     ) -> Result<RowChanges> {
         let mut changes = RowChanges::default();
@@ -98,11 +114,14 @@ impl Core {
             let (key, value) = operation.parts(bytes);
             match operation.action {
                 Action::Put(ValueKind::Remove) => changes.rows.entry(key.to_vec()).or_default().new = None,
-                Action::Put(_) => {
-                    changes.rows.entry(key.to_vec()).or_default().new = Some(tree.delivered(None, value)?.into_owned());
+                Action::Put(kind) => {
+                    let entry = Entry { key, sequence: 0, kind, value };
+                    let bytes = tree.delivered(None, entry.stored())?.into_owned();
+                    let row = StatedRow { bytes, expires_ms: entry.expires_ms() };
+                    changes.rows.entry(key.to_vec()).or_default().new = Some(row);
                 }
                 Action::RemoveRange => {
-                    self.remove_rows(tree, (key, (!value.is_empty()).then_some(value)), at, reads, &mut changes)?;
+                    self.remove_rows(tree, (key, (!value.is_empty()).then_some(value)), point, reads, &mut changes)?;
                 }
             }
         }
@@ -111,11 +130,11 @@ impl Core {
         }
         let unread: Vec<Vec<u8>> =
             changes.rows.iter().filter(|(_, row)| !row.is_read).map(|(key, _)| key.clone()).collect();
-        let found = self.rows_at(tree, &unread, at)?;
+        let found = self.rows_with_expired(tree, &unread, point)?;
         for (key, old) in unread.iter().zip(found) {
             reads.add_point(tree, key);
             if let Some(row) = changes.rows.get_mut(key) {
-                row.old = old.map(|old| old.to_vec());
+                row.old = old.map(|(old, expires_ms)| StatedRow { bytes: old.to_vec(), expires_ms });
             }
         }
         Ok(changes)
@@ -126,7 +145,7 @@ impl Core {
         &self,
         tree: &Arc<KeyspaceTree>,
         (start, end): (&[u8], Option<&[u8]>),
-        at: Sequence,
+        point: ReadPoint,
         reads: &mut ReadSet,
         changes: &mut RowChanges,
     ) -> Result<()> {
@@ -141,7 +160,8 @@ impl Core {
         }
         reads.add_range(tree, start, end);
         let (limit, mut bytes) = (self.options.transaction_limit_bytes(), 0);
-        self.visit_rows(tree, (start, end), at, &mut |key, value| {
+        let with_expired = ReadPoint::with_expired(point.at);
+        self.visit_rows(tree, (start, end), with_expired, &mut |key, (value, expires_ms)| {
             bytes += (key.len() + value.len()) as u64;
             if bytes > limit {
                 return Err(Error::input(format!(
@@ -151,7 +171,7 @@ impl Core {
                 )));
             }
             let row = changes.rows.entry(key.to_vec()).or_default();
-            (row.old, row.is_read) = (Some(value.to_vec()), true);
+            (row.old, row.is_read) = (Some(StatedRow { bytes: value.to_vec(), expires_ms }), true);
             Ok(ControlFlow::Continue(()))
         })
     }
@@ -162,7 +182,7 @@ impl Core {
         tree: &Arc<KeyspaceTree>,
         index: &KeptIndex,
         changes: &RowChanges,
-        at: Sequence,
+        point: ReadPoint,
         reads: &mut ReadSet,
         entries: &mut Operations,
     ) -> Result<()> {
@@ -170,29 +190,38 @@ impl Core {
         let mut values = Vec::with_capacity(changes.rows.len());
         for (key, row) in &changes.rows {
             // A row that is none is in no index.
-            let old = row.old.as_ref().and_then(|old| resolved.values_of(key, old).ok()).flatten();
-            let new = row.new.as_ref().map(|new| resolved.values_of(key, new)).transpose()?.flatten();
+            let old = row.old.as_ref().and_then(|old| stated(resolved.values_of(key, &old.bytes).ok()?, old));
+            let new = match &row.new {
+                Some(new) => stated(resolved.values_of(key, &new.bytes)?, new),
+                None => None,
+            };
             values.push(ValueChange { key: key.clone(), old, new });
         }
         if index.record.definition.is_unique() {
-            self.check_unique(tree, index, &values, (at, changes.clears), reads)?;
+            self.check_unique(tree, index, &values, (point, changes.clears), reads)?;
         }
         let written = WrittenKeyspace::new(Arc::clone(&index.entries));
         if changes.clears {
             entries.push_range::<&[u8]>(&written, &RangeFull);
         }
         for change in values.iter().filter(|change| change.old != change.new) {
-            let entry = |values: &Option<IndexedValues>| Some([&values.as_ref()?.bytes[..], &change.key].concat());
+            let entry = |row: &Option<EntryValues>| Some([&row.as_ref()?.values.bytes[..], &change.key].concat());
             if let Some(old) = entry(&change.old) {
                 entries.push(&written, Action::Put(ValueKind::Remove), &old, &[]);
             }
             if let Some(new) = entry(&change.new) {
                 check_entry(index, &new, &change.key)?;
-                entries.push(&written, Action::Put(ValueKind::Value), &new, &[]);
+                let expires_ms = change.new.as_ref().and_then(|row| row.expires_ms);
+                entries.push_value(&written, &new, &[], expires_ms);
             }
         }
         Ok(())
     }
+}
+
+/// The indexed values of a row with its time, unless the index leaves it out.
+fn stated(values: Option<IndexedValues>, row: &StatedRow) -> Option<EntryValues> {
+    Some(EntryValues { values: values?, expires_ms: row.expires_ms })
 }
 
 /// Checks the length of an entry.

@@ -9,7 +9,7 @@ use crate::io::Storage;
 use crate::lsm::core::replayed_logs::{ReplayedLog, ReplayedLogs};
 use crate::lsm::core::wal;
 use crate::lsm::objects::{KnownChain, ObjectFolder};
-use crate::lsm::state::entry::{Action, KeyspaceId, Operation, ValueKind, decode_group};
+use crate::lsm::state::entry::{KeyspaceId, Operation, decode_group};
 use crate::lsm::state::log_header::log_name;
 use crate::lsm::state::memtable::Memtable;
 use crate::lsm::state::memtable_set::{BackingLog, MemtableSet};
@@ -200,7 +200,9 @@ impl<'a> LogReplay<'a> {
         let malformed = || Error::damaged(self.storage.path(&log_name(log)), 0, "a group of operations is malformed");
         let mut operations = decode_group(group).ok_or_else(malformed)?;
         for operation in &operations {
-            if operation.action == Action::Put(ValueKind::Pointer) && !self.resolve_value(operation, group, synced)? {
+            if let Some((_, pointer)) = operation.pointer(group)
+                && !self.resolve_value(pointer, synced)?
+            {
                 return Ok(false);
             }
         }
@@ -233,8 +235,8 @@ impl<'a> LogReplay<'a> {
     }
 
     fn note_value_ends(&mut self, operations: &[Operation], group: &[u8]) {
-        for operation in operations.iter().filter(|operation| operation.action == Action::Put(ValueKind::Pointer)) {
-            if let Some(pointer) = ValueFilePointer::decode(operation.parts(group).1) {
+        for (_, pointer) in operations.iter().filter_map(|operation| operation.pointer(group)) {
+            if let Some(pointer) = ValueFilePointer::decode(pointer) {
                 let end = self.ends.entry(pointer.file).or_default();
                 *end = pointer.end().unwrap_or(0).max(*end);
             }
@@ -242,8 +244,8 @@ impl<'a> LogReplay<'a> {
     }
 
     /// Opens the value file that an entry points into; returns whether the value is intact.
-    fn resolve_value(&mut self, operation: &Operation, group: &[u8], synced: bool) -> Result<bool> {
-        let Some(pointer) = ValueFilePointer::decode(operation.parts(group).1) else { return Ok(false) };
+    fn resolve_value(&mut self, pointer: &[u8], synced: bool) -> Result<bool> {
+        let Some(pointer) = ValueFilePointer::decode(pointer) else { return Ok(false) };
         let is_open = self.values.0.get(&pointer.file).is_some_and(|handle| handle.file.binding() == self.binding);
         if !is_open {
             match open_values(self.storage, self.binding, pointer.file) {

@@ -17,8 +17,9 @@ use crate::lsm::core::reports::FinishedOpening;
 use crate::lsm::core::shared::{SharedState, StateChange};
 use crate::lsm::core::store::Core;
 use crate::lsm::core::wal::ClosedLog;
-use crate::lsm::core::writer::WriterState;
+use crate::lsm::core::writer::{SeparationRules, WriterState};
 use crate::lsm::objects::{FolderPurpose, KnownChain, ObjectFolder, StoreVersion};
+use crate::lsm::state::expiry::store_time::StoreTime;
 use crate::lsm::state::indexes::kept::KeptIndex;
 use crate::lsm::state::keyspace_tree::KeyspaceTree;
 use crate::lsm::state::memtable::Memtable;
@@ -245,7 +246,8 @@ fn open_once(
         orphans.iter().try_for_each(|name| storage.remove(name))?;
     }
     objects.iter().for_each(|objects| objects.forget_listing());
-    let shared = SharedState { sealed: older, ..shared(state, tables, values, unflushed) };
+    let time = store_time(options, before, &state);
+    let shared = SharedState { sealed: older, ..shared(state, tables, values, unflushed, time) };
     let files = CoreFiles::new((storage, objects), lock, cache, &shared.state, manifest_number);
     let contents = Contents::new(shared, version, replayed);
     let mut core = Core::new(options.clone(), read_only, files, contents, learner);
@@ -350,18 +352,29 @@ fn take_over(objects: &ObjectFolder, nonce: u64) -> Result<Option<RecoveredManif
     Ok(Some(found))
 }
 
+/// The time of a recovered store: that of the reader before, if there is one.
+fn store_time(options: &DbOptions, before: Option<&Core>, state: &ManifestState) -> Arc<StoreTime> {
+    let Some(before) = before else {
+        return Arc::new(StoreTime::new(options.clock.clone(), options.expiry.clock_ahead_max, state.times));
+    };
+    before.contents.time.note_recorded(state.times);
+    Arc::clone(&before.contents.time)
+}
+
 /// The shared state of a recovered store, without its keyspaces.
 fn shared(
     state: ManifestState,
     tables: BTreeMap<u64, Arc<TableFile>>,
     values: ValueFiles,
     unflushed_values: HashSet<u64>,
+    time: Arc<StoreTime>,
 ) -> SharedState {
     let empty_view = KeyspaceView {
         active: Arc::new(Memtable::new()),
         sealed: Vec::new(),
         levels: Arc::new(OpenLevels::default()),
         values: Arc::new(ValueFiles::default()),
+        time,
     };
     SharedState {
         manifest: None,
@@ -386,6 +399,7 @@ fn shared(
         waiting_for_snapshot: BTreeSet::new(),
         unread_filters: Vec::new(),
         is_nothing_due: false,
+        expiry_due_ms: None,
         checked_with_snapshot: 0,
         failure: None,
         is_fenced: false,
@@ -475,6 +489,7 @@ impl Core {
         self.apply(&mut shared, StateChange { edit, switched: moved, ..StateChange::default() })?;
         let next_sequence = active.last_sequence + 1;
         *writer = WriterState::new(Some(log), active, next_sequence);
+        writer.separation = SeparationRules::new(&self.options, &shared.state);
         let sealed = shared.sealed.front().cloned();
         drop(shared);
         drop(writer);
@@ -551,7 +566,9 @@ impl Core {
         let trees = keyspaces.map(|(&id, found)| {
             let named = (id, found.name.clone());
             let (types, view) = (found.types.clone(), shared.empty_view.clone());
-            (id, Arc::new(KeyspaceTree::new(named, Arc::clone(&folder), types, view)))
+            let tree = KeyspaceTree::new(named, Arc::clone(&folder), types, view);
+            tree.set_expiry_rule(found.options.expiry.clone());
+            (id, Arc::new(tree))
         });
         shared.trees = trees.collect();
         for (id, index) in shared.state.indexes() {

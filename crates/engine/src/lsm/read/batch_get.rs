@@ -15,6 +15,7 @@ use super::value_wave::{BatchLimits, read_values};
 use crate::block::Slice;
 use crate::error::Result;
 use crate::lsm::state::entry::{Sequence, ValueKind};
+use crate::lsm::state::expiry::store_time::ReadPoint;
 use crate::lsm::state::tables::learner::PositionWindow;
 use crate::lsm::state::tables::table_file::TableFile;
 use crate::lsm::state::view::{FoundValue, KeyspaceView, SourceAnswer};
@@ -139,10 +140,10 @@ impl<'a> BatchLookups<'a> {
     }
 }
 
-/// Finds the newest entries at or below `at` of keys, which are sorted by `order`.
+/// Finds the records of keys at a point, which are sorted by `order`.
 fn find_all<K: AsRef<[u8]>>(
     view: &KeyspaceView,
-    at: Sequence,
+    point: ReadPoint,
     keys: &[K],
     order: &[usize],
     limits: &BatchLimits<'_>,
@@ -151,14 +152,14 @@ fn find_all<K: AsRef<[u8]>>(
     let mut rest = order;
     while !rest.is_empty() {
         // Blocks that this group of keys waited for are in memory until all its keys are answered.
-        let mut lookups = BatchLookups::new(view, at);
+        let mut lookups = BatchLookups::new(view, point.at);
         let mut open: Vec<OpenKey> = Vec::new();
         let group = &rest[..rest.len().min(GROUP_KEYS_MAX)];
         let mut taken = 0;
         for &index in group {
             let mut next = NextSource::default();
             match lookups.advance(keys[index].as_ref(), &mut next)? {
-                Deferrable::Done(answer) => found[index] = answer,
+                Deferrable::Done(answer) => found[index] = view.settled(answer, point),
                 Deferrable::Deferred => open.push(OpenKey { index, next }),
             }
             taken += 1;
@@ -172,7 +173,7 @@ fn find_all<K: AsRef<[u8]>>(
             let mut still = Vec::new();
             for OpenKey { index, mut next } in open {
                 match lookups.advance(keys[index].as_ref(), &mut next)? {
-                    Deferrable::Done(answer) => found[index] = answer,
+                    Deferrable::Done(answer) => found[index] = view.settled(answer, point),
                     Deferrable::Deferred => still.push(OpenKey { index, next }),
                 }
             }
@@ -198,11 +199,11 @@ fn keys_within(found: &[Option<FoundValue>], room_bytes: u64) -> usize {
     found.iter().position(exceeds).unwrap_or(found.len()).max(1)
 }
 
-/// The values of keys, which are sorted by `order`, at `at`: those of the first keys that take `room_bytes` together,
+/// The values of keys, which are sorted by `order`, at a point: those of the first keys that take `room_bytes` together,
 /// and of one in any case.
 pub(in crate::lsm) fn multi_get<K: AsRef<[u8]>>(
     view: &KeyspaceView,
-    at: Sequence,
+    point: ReadPoint,
     keys: &[K],
     order: &[usize],
     room_bytes: u64,
@@ -211,7 +212,8 @@ pub(in crate::lsm) fn multi_get<K: AsRef<[u8]>>(
     // A key that occurs several times is looked up once, at its first place.
     let mut distinct = order.to_vec();
     distinct.dedup_by(|one, other| keys[*one].as_ref() == keys[*other].as_ref());
-    let mut found = find_all(view, at, keys, &distinct, limits)?;
+    // All keys are seen at the same time.
+    let mut found = find_all(view, point.fixed(&view.time), keys, &distinct, limits)?;
     found.truncate(keys_within(&found, room_bytes));
     let answers = found.len();
     let mut values: Vec<Option<Slice>> = keys.iter().map(|_| None).collect();

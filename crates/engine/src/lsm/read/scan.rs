@@ -5,7 +5,7 @@ use super::visible::{EntrySource, VisibleCursor};
 use crate::error::Result;
 use crate::lsm::core::store::Core;
 use crate::lsm::state::cursor::EntryCursor;
-use crate::lsm::state::entry::Sequence;
+use crate::lsm::state::expiry::store_time::ReadPoint;
 use crate::lsm::state::keyspace_tree::KeyspaceTree;
 use crate::lsm::state::tables::level::{LevelCursor, LevelTables};
 use crate::lsm::state::view::KeyspaceView;
@@ -16,27 +16,27 @@ use std::sync::Arc;
 pub(in crate::lsm) type ScanBounds = (Bound<Vec<u8>>, Bound<Vec<u8>>);
 
 impl Core {
-    /// The current view, and the newest operation up to `at` that is visible, whose value files the view has.
-    pub(in crate::lsm) fn view_at(&self, tree: &KeyspaceTree, at: Sequence) -> (Arc<KeyspaceView>, Sequence) {
+    /// The current view, and the point up to the newest operation that is visible, whose value files the view has.
+    pub(in crate::lsm) fn view_at(&self, tree: &KeyspaceTree, point: ReadPoint) -> (Arc<KeyspaceView>, ReadPoint) {
         loop {
             let view = tree.view.get();
-            let at = at.min(self.visible());
+            let point = point.up_to(self.visible());
             if tree.has_current(&view) {
-                return (view, at);
+                return (view, point);
             }
         }
     }
 
-    /// Whether a keyspace has no record at `at`. Reads keys alone, so that no value is too long for it.
+    /// Whether a keyspace has no record at a point. Reads keys alone, so that no value is too long for it.
     ///
     /// # Errors
     /// [`Cause::KeyspaceDropped`](crate::Cause::KeyspaceDropped); errors of the storage, and damage.
-    pub(in crate::lsm) fn is_empty_at(&self, tree: &KeyspaceTree, at: Sequence) -> Result<bool> {
-        let (view, at) = self.view_at(tree, at);
+    pub(in crate::lsm) fn is_empty_at(&self, tree: &KeyspaceTree, point: ReadPoint) -> Result<bool> {
+        let (view, point) = self.view_at(tree, point);
         if tree.is_dropped() {
             return Err(self.gone(tree));
         }
-        let mut first = positioned_cursor(&view, at, &(Bound::Unbounded, Bound::Unbounded), true)?;
+        let mut first = positioned_cursor(&view, point, &(Bound::Unbounded, Bound::Unbounded), true)?;
         if let Some(run) = first.take_skipped() {
             self.note_skipped(tree, run);
         }
@@ -47,11 +47,12 @@ impl Core {
 /// A cursor at the first record from one end.
 pub(in crate::lsm) fn positioned_cursor(
     view: &KeyspaceView,
-    at: Sequence,
+    point: ReadPoint,
     bounds: &ScanBounds,
     forward: bool,
 ) -> Result<VisibleCursor> {
-    let mut visible = VisibleCursor::new(sources(view), view.tombstones(), at);
+    let now_ms = point.now_ms.unwrap_or_else(|| view.time.now_if_used());
+    let mut visible = VisibleCursor::new(sources(view), view.tombstones(), point.at, now_ms);
     match (forward, if forward { &bounds.0 } else { &bounds.1 }) {
         (true, Bound::Unbounded) => visible.first()?,
         (true, Bound::Included(key)) => visible.seek(key)?,

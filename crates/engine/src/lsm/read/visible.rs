@@ -1,9 +1,10 @@
-//! The visibility cursor: for each key, the newest entry at or below a sequence number, unless it is a tombstone.
+//! The visibility cursor: for each key, the newest entry at or below a sequence number, unless it is a tombstone or has
+//! expired.
 
 use crate::block::Slice;
 use crate::error::{Error, Result};
 use crate::lsm::state::cursor::EntryCursor;
-use crate::lsm::state::entry::{Entry, SEQUENCE_MAX, Sequence, ValueKind};
+use crate::lsm::state::entry::{EXPIRY_BYTES, Entry, SEQUENCE_MAX, Sequence, ValueKind};
 use crate::lsm::state::range_tombstones::RangeTombstones;
 use crate::lsm::state::skipped::{SKIPPED_RUN_MIN, SkippedRun};
 use crate::lsm::state::tables::level::LevelCursor;
@@ -21,7 +22,8 @@ const STEPS_BEFORE_SEEK: usize = 8;
 /// ```
 ///
 /// For each key it shows the newest entry at or below the reader's sequence number, unless that is a removal or a range
-/// tombstone, at or below the same number and newer than the entry, covers it. After an error, every move fails.
+/// tombstone, at or below the same number and newer than the entry, covers it, or it has expired by the reader's time.
+/// After an error, every move fails.
 #[derive(Debug)]
 pub(crate) struct VisibleCursor {
     cursor: EntrySource,
@@ -29,6 +31,8 @@ pub(crate) struct VisibleCursor {
     is_oldest_version: bool,
     tombstones: Vec<Arc<RangeTombstones>>,
     at: Sequence,
+    /// Entries that expire up to this time are hidden.
+    now_ms: u64,
     position: VisiblePosition,
     /// The current key if the cursor has moved away from it, or the key of versions being skipped.
     key: Vec<u8>,
@@ -100,6 +104,8 @@ enum VisiblePosition {
     Nowhere,
     /// At the current entry.
     Here,
+    /// At the current entry, which expires later.
+    HereExpiring,
     /// At the last entry before the current key, as after a backward move.
     Before,
     /// A move failed.
@@ -117,17 +123,36 @@ impl StashedEntry {
     fn new() -> Self {
         Self { kind: ValueKind::Remove, sequence: 0, value: Slice::from(&[][..]) }
     }
+
+    /// Whether it is no removal, and has not expired by a time.
+    fn is_seen(&self, now_ms: u64) -> bool {
+        let entry = Entry { key: &[], sequence: self.sequence, kind: self.kind, value: &self.value };
+        self.kind.is_plain() || entry.expires_ms().is_some_and(|expires_ms| expires_ms > now_ms)
+    }
+
+    fn take_expiry_off(&mut self) {
+        if self.kind.expires() {
+            let value = std::mem::replace(&mut self.value, Slice::from(&[][..]));
+            (self.kind, self.value) = (self.kind.without_expiry(), value.without_first(EXPIRY_BYTES));
+        }
+    }
 }
 
 impl VisibleCursor {
-    /// The entries visible at `at`; `tombstones` are those of all sources of the cursor.
-    pub(crate) fn new(cursor: EntrySource, mut tombstones: Vec<Arc<RangeTombstones>>, at: Sequence) -> Self {
+    /// The entries visible at `at` and a time; `tombstones` are those of all sources of the cursor.
+    pub(crate) fn new(
+        cursor: EntrySource,
+        mut tombstones: Vec<Arc<RangeTombstones>>,
+        at: Sequence,
+        now_ms: u64,
+    ) -> Self {
         tombstones.retain(|tombstones| !tombstones.is_empty());
         Self {
             cursor,
             is_oldest_version: false,
             tombstones,
             at,
+            now_ms,
             position: VisiblePosition::Nowhere,
             key: Vec::new(),
             stashed: StashedEntry::new(),
@@ -146,6 +171,7 @@ impl VisibleCursor {
     pub(crate) fn entry(&self) -> Option<Entry<'_>> {
         match self.position {
             VisiblePosition::Here => self.cursor.entry(),
+            VisiblePosition::HereExpiring => self.cursor.entry().map(Entry::without_expiry),
             VisiblePosition::Before => Some(Entry {
                 key: &self.key,
                 sequence: self.stashed.sequence,
@@ -153,6 +179,14 @@ impl VisibleCursor {
                 value: &self.stashed.value,
             }),
             VisiblePosition::Nowhere | VisiblePosition::Failed => None,
+        }
+    }
+
+    /// The time at which the current entry expires, if it does; known after a forward move only.
+    pub(crate) fn expires_ms(&self) -> Option<u64> {
+        match self.position {
+            VisiblePosition::HereExpiring => self.cursor.entry()?.expires_ms(),
+            _ => None,
         }
     }
 
@@ -166,6 +200,7 @@ impl VisibleCursor {
     pub(crate) fn value_slice(&self) -> Option<Slice> {
         match self.position {
             VisiblePosition::Here => self.cursor.value_slice(),
+            VisiblePosition::HereExpiring => self.cursor.value_slice().map(|value| value.without_first(EXPIRY_BYTES)),
             VisiblePosition::Before => Some(self.stashed.value.clone()),
             VisiblePosition::Nowhere | VisiblePosition::Failed => None,
         }
@@ -210,7 +245,7 @@ impl VisibleCursor {
             match this.position {
                 // An entry with sequence number 0 is the last version of its key.
                 VisiblePosition::Here if this.is_oldest_version => this.cursor.next()?,
-                VisiblePosition::Here => this.skip_key()?,
+                VisiblePosition::Here | VisiblePosition::HereExpiring => this.skip_key()?,
                 VisiblePosition::Before => {
                     this.key.push(0);
                     this.cursor.seek(&this.key, SEQUENCE_MAX)?;
@@ -225,7 +260,7 @@ impl VisibleCursor {
     pub(crate) fn prev(&mut self) -> Result<()> {
         self.guarded_move(|this| {
             match this.position {
-                VisiblePosition::Here => {
+                VisiblePosition::Here | VisiblePosition::HereExpiring => {
                     this.save_key();
                     this.cursor.seek_before(&this.key)?;
                 }
@@ -254,6 +289,16 @@ impl VisibleCursor {
         self.key.extend_from_slice(self.cursor.entry().map_or(&[], |entry| entry.key));
     }
 
+    /// Whether the cursor's entry, which is not plain, is seen: it expires later.
+    #[cold]
+    fn is_alive(&self) -> bool {
+        let entry = self.cursor.entry();
+        entry.is_some_and(|entry| {
+            let expires_later = entry.expires_ms().is_some_and(|expires_ms| expires_ms > self.now_ms);
+            expires_later && !self.is_hidden(entry.key, entry.sequence)
+        })
+    }
+
     fn is_hidden(&self, key: &[u8], sequence: Sequence) -> bool {
         self.tombstones.iter().any(|tombstones| tombstones.covering(key, self.at) > sequence)
     }
@@ -269,9 +314,12 @@ impl VisibleCursor {
             };
             if entry.sequence > self.at {
                 too_new = self.skip_too_new(too_new)?;
-            } else if entry.kind != ValueKind::Remove && !self.is_hidden(entry.key, entry.sequence) {
+            } else if entry.kind.is_plain() && !self.is_hidden(entry.key, entry.sequence) {
                 self.is_oldest_version = entry.sequence == 0;
                 self.position = VisiblePosition::Here;
+                return Ok(());
+            } else if entry.kind.expires() && self.is_alive() {
+                self.position = VisiblePosition::HereExpiring;
                 return Ok(());
             } else {
                 too_new = 0;
@@ -335,9 +383,10 @@ impl VisibleCursor {
         while self.cursor.entry().is_some() {
             self.save_key();
             if self.find_newest()?
-                && self.stashed.kind != ValueKind::Remove
+                && self.stashed.is_seen(self.now_ms)
                 && !self.is_hidden(&self.key, self.stashed.sequence)
             {
+                self.stashed.take_expiry_off();
                 self.position = VisiblePosition::Before;
                 return Ok(());
             }

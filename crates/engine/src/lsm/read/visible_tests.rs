@@ -3,7 +3,7 @@
 use super::visible::{EntrySource, VisibleCursor};
 use crate::lsm::state::entry::ValueKind;
 use crate::lsm::state::entry::{SEQUENCE_MAX, Sequence};
-use crate::lsm::state::test_model::{History, TestOperation, keys, steps};
+use crate::lsm::state::test_model::{History, TIME_MAX_MS, TestOperation, keys, steps};
 use proptest::prelude::*;
 use std::sync::Arc;
 
@@ -29,18 +29,23 @@ fn moves() -> impl Strategy<Value = Vec<Move>> {
     proptest::collection::vec(one, 0..60)
 }
 
-fn visible(history: &History, at: Sequence) -> VisibleCursor {
-    VisibleCursor::new(EntrySource::Any(history.cursor()), vec![Arc::new(history.tombstones.clone())], at)
+fn visible(history: &History, at: Sequence, now_ms: u64) -> VisibleCursor {
+    VisibleCursor::new(EntrySource::Any(history.cursor()), vec![Arc::new(history.tombstones.clone())], at, now_ms)
 }
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(600))]
 
     #[test]
-    fn every_walk_shows_what_the_model_shows(operations in steps(120), at in 0..140_u64, walk in moves()) {
+    fn every_walk_shows_what_the_model_shows(
+        operations in steps(120),
+        at in 0..140_u64,
+        now_ms in 0..=TIME_MAX_MS,
+        walk in moves(),
+    ) {
         let history = History::of(&operations, 1);
-        let seen: Vec<_> = history.seen(at).into_iter().collect();
-        let mut visible = visible(&history, at);
+        let seen: Vec<_> = history.seen_by(at, now_ms).into_iter().collect();
+        let mut visible = visible(&history, at, now_ms);
         let mut place: Option<usize> = None;
         for step in walk {
             match &step {
@@ -85,7 +90,7 @@ proptest! {
         forward: bool,
     ) {
         let history = History::of(&operations, 1);
-        let mut visible = VisibleCursor::new(EntrySource::Any(history.failing_cursor(good)), Vec::new(), SEQUENCE_MAX);
+        let mut visible = VisibleCursor::new(EntrySource::Any(history.failing_cursor(good)), Vec::new(), SEQUENCE_MAX, 0);
         let mut moved = if forward { visible.first() } else { visible.last() };
         while moved.is_ok() && visible.entry().is_some() {
             moved = if forward { visible.next() } else { visible.prev() };
@@ -109,7 +114,7 @@ fn long_runs_of_versions_are_passed_in_both_directions() {
     operations.extend([put(b"a", 1), put(b"c", 1)]);
     let history = History::of(&operations, 1);
     for at in (0..1004).step_by(7) {
-        let mut visible = visible(&history, at);
+        let mut visible = visible(&history, at, 0);
         let expected: Vec<_> = history.seen(at).into_keys().collect();
         let (mut forward, mut backward) = (Vec::new(), Vec::new());
         visible.first().unwrap();

@@ -14,6 +14,8 @@ pub(crate) enum JobReason {
     Size,
     /// Many entries of a table can be dropped.
     Droppable,
+    /// All entries of a table have expired.
+    Expired,
     /// Iterators skip many removed entries.
     Skips,
     /// Adjacent tables of a level are small.
@@ -37,6 +39,8 @@ pub(crate) struct CompactionJob {
     pub(crate) output_level: usize,
     /// Whether the inputs are only moved to the output level, without merging.
     pub(crate) moves: bool,
+    /// Whether the inputs are removed without being read.
+    pub(crate) drops: bool,
     /// Whether all entries go to one table, however large.
     pub(crate) makes_one_table: bool,
     /// Whether nothing below overlaps the inputs, so entries and tombstones that no snapshot needs may be dropped.
@@ -68,6 +72,7 @@ impl CompactionJob {
             inputs,
             output_level,
             moves: false,
+            drops: false,
             makes_one_table: false,
             is_bottom,
             collect: BTreeSet::new(),

@@ -12,7 +12,7 @@ pub(crate) const SEQUENCE_MAX: Sequence = (1 << 56) - 1;
 /// The number of a keyspace, never reused.
 pub(crate) type KeyspaceId = u32;
 
-/// The kind of an entry: a value, a pointer to one, or a removal.
+/// The kind of an entry: a value, a pointer to one, or a removal. The code 3 is that of a range removal in groups.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub(crate) enum ValueKind {
@@ -22,6 +22,21 @@ pub(crate) enum ValueKind {
     Value = 1,
     /// The value is in a value file, and a pointer is stored.
     Pointer = 2,
+    /// As [`Self::Value`], behind the time at which it expires.
+    ExpiringValue = 4,
+    /// As [`Self::Pointer`], behind the time at which it expires.
+    ExpiringPointer = 5,
+}
+
+/// Length of the time at which an entry expires, in front of its value or pointer: milliseconds since the start of
+/// 1970, little-endian.
+pub(crate) const EXPIRY_BYTES: usize = 8;
+
+/// Splits a stored value of an expiring entry into its time and the value or pointer; `None` if it has no time.
+#[inline]
+pub(crate) fn split_expiry(stored: &[u8]) -> Option<(u64, &[u8])> {
+    let (time, rest) = stored.split_first_chunk::<EXPIRY_BYTES>()?;
+    Some((u64::from_le_bytes(*time), rest))
 }
 
 impl ValueKind {
@@ -31,8 +46,42 @@ impl ValueKind {
             0 => Some(Self::Remove),
             1 => Some(Self::Value),
             2 => Some(Self::Pointer),
+            4 => Some(Self::ExpiringValue),
+            5 => Some(Self::ExpiringPointer),
             _ => None,
         }
+    }
+
+    /// Whether a time is stored in front of the value or pointer.
+    #[inline]
+    pub(crate) fn expires(self) -> bool {
+        matches!(self, Self::ExpiringValue | Self::ExpiringPointer)
+    }
+
+    /// Whether there is a value, or a pointer to one, that does not expire.
+    #[inline]
+    pub(crate) fn is_plain(self) -> bool {
+        matches!(self, Self::Value | Self::Pointer)
+    }
+
+    /// Whether a pointer is stored.
+    #[inline]
+    pub(crate) fn is_pointer(self) -> bool {
+        matches!(self, Self::Pointer | Self::ExpiringPointer)
+    }
+
+    /// The kind of the value without its time.
+    pub(crate) fn without_expiry(self) -> Self {
+        match self {
+            Self::ExpiringValue => Self::Value,
+            Self::ExpiringPointer => Self::Pointer,
+            other => other,
+        }
+    }
+
+    /// The kind of a pointer to a value of this kind.
+    pub(crate) fn separated(self) -> Self {
+        if self.expires() { Self::ExpiringPointer } else { Self::Pointer }
     }
 }
 
@@ -42,8 +91,34 @@ pub(crate) struct Entry<'a> {
     pub(crate) key: &'a [u8],
     pub(crate) sequence: Sequence,
     pub(crate) kind: ValueKind,
-    /// The value; for [`ValueKind::Pointer`], the encoded pointer.
+    /// The value; for [`ValueKind::Pointer`], the encoded pointer. Those of expiring entries are behind their time.
     pub(crate) value: &'a [u8],
+}
+
+impl<'a> Entry<'a> {
+    /// The time at which it expires, in milliseconds since the start of 1970; `None` if it does not. One that is
+    /// malformed has expired at any time.
+    #[inline]
+    pub(crate) fn expires_ms(&self) -> Option<u64> {
+        self.kind.expires().then(|| split_expiry(self.value).map_or(0, |(time_ms, _)| time_ms))
+    }
+
+    /// The value or the encoded pointer, without the time.
+    #[inline]
+    pub(crate) fn stored(&self) -> &'a [u8] {
+        if self.kind.expires() { split_expiry(self.value).map_or(&[], |(_, stored)| stored) } else { self.value }
+    }
+
+    /// The encoded pointer, if its value is in a value file.
+    #[inline]
+    pub(crate) fn pointer(&self) -> Option<&'a [u8]> {
+        self.kind.is_pointer().then(|| self.stored())
+    }
+
+    /// The same entry without its time.
+    pub(crate) fn without_expiry(self) -> Self {
+        Self { kind: self.kind.without_expiry(), value: self.stored(), ..self }
+    }
 }
 
 /// The code of a range removal in groups; other operations have the codes of [`ValueKind`].
@@ -81,6 +156,13 @@ impl Operation {
     pub(crate) fn parts<'a>(&self, bytes: &'a [u8]) -> (&'a [u8], &'a [u8]) {
         let part = |range: &Range<u32>| bytes.get(range.start as usize..range.end as usize).unwrap_or_default();
         (part(&self.key), part(&self.value))
+    }
+
+    /// The key and the encoded pointer, if it puts one.
+    pub(crate) fn pointer<'a>(&self, bytes: &'a [u8]) -> Option<(&'a [u8], &'a [u8])> {
+        let Action::Put(kind) = self.action else { return None };
+        let (key, value) = self.parts(bytes);
+        Entry { key, sequence: self.sequence, kind, value }.pointer().map(|pointer| (key, pointer))
     }
 }
 
@@ -160,6 +242,9 @@ pub(crate) fn decode_operation(bytes: &[u8], at: usize, sequence: Sequence) -> O
         Action::Put(ValueKind::Remove) => key.end..key.end,
         _ => take_part(bytes, &mut next)?,
     };
+    if matches!(action, Action::Put(kind) if kind.expires()) && value.len() < EXPIRY_BYTES {
+        return None;
+    }
     Some(Operation { action, keyspace, sequence, key, value, encoded_bytes: (next - at) as u32, begins_batch })
 }
 
@@ -176,11 +261,16 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
+    /// Values that are long enough for a time.
+    fn values() -> impl Strategy<Value = Vec<u8>> {
+        proptest::collection::vec(any::<u8>(), EXPIRY_BYTES..40)
+    }
+
     proptest! {
         #[test]
         fn groups_come_back(
             first in 0..1_u64 << 50,
-            puts in proptest::collection::vec((0..4_u8, any::<u32>(), any::<Vec<u8>>(), any::<Vec<u8>>()), 0..40),
+            puts in proptest::collection::vec((0..6_u8, any::<u32>(), any::<Vec<u8>>(), values()), 0..40),
         ) {
             let mut group = first.to_le_bytes().to_vec();
             for (code, keyspace, key, value) in &puts {

@@ -1,6 +1,7 @@
 //! A keyspace of a store: its name, its stated types, and its current view.
 
 use super::entry::KeyspaceId;
+use super::expiry::rule::ExpiryRule;
 use super::indexes::kept::KeptIndexes;
 use super::version::{INDEX_PREFIX, StatedTypes};
 use super::view::KeyspaceView;
@@ -40,6 +41,9 @@ pub(crate) struct KeyspaceTree {
     pub(crate) lookup_sample: OnceLock<LookupSample>,
     /// The indexes that all writes keep.
     pub(in crate::lsm) indexes: KeptIndexes,
+    /// The rule by which its records expire, if there is one.
+    expiry: Published<Option<ExpiryRule>>,
+    has_expiry_rule: AtomicBool,
     dropped: AtomicBool,
 }
 
@@ -62,6 +66,8 @@ impl KeyspaceTree {
             view: Published::new(view),
             lookup_sample: OnceLock::new(),
             indexes: KeptIndexes::default(),
+            expiry: Published::new(None),
+            has_expiry_rule: AtomicBool::new(false),
             dropped: AtomicBool::new(false),
         }
     }
@@ -85,6 +91,24 @@ impl KeyspaceTree {
 
     pub(crate) fn mark_dropped(&self, dropped: bool) {
         self.dropped.store(dropped, Ordering::Release);
+    }
+
+    /// Whether records expire that are written without a time of their own: one atomic load.
+    #[inline]
+    pub(in crate::lsm) fn has_expiry_rule(&self) -> bool {
+        self.has_expiry_rule.load(Ordering::Acquire)
+    }
+
+    /// The rule by which its records expire.
+    pub(in crate::lsm) fn expiry_rule(&self) -> Option<ExpiryRule> {
+        self.expiry.get().as_ref().clone()
+    }
+
+    /// Publishes a rule for the writes from now on.
+    pub(in crate::lsm) fn set_expiry_rule(&self, rule: Option<ExpiryRule>) {
+        let has_rule = rule.is_some();
+        self.expiry.set(rule);
+        self.has_expiry_rule.store(has_rule, Ordering::Release);
     }
 
     #[cold]

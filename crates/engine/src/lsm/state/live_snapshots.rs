@@ -1,6 +1,7 @@
 //! The live snapshots of a store, with the keyspaces that were dropped since.
 
 use super::entry::{KeyspaceId, Sequence};
+use super::expiry::store_time::ReadPoint;
 use super::keyspace_tree::KeyspaceTree;
 use super::view::KeyspaceView;
 use crate::io::local::sync::Mutex;
@@ -14,9 +15,21 @@ pub(in crate::lsm) struct LiveSnapshots(Mutex<BTreeMap<SnapshotId, Arc<KeptKeysp
 /// The sequence number of a snapshot, and a number that tells those of one sequence number apart.
 pub(in crate::lsm) type SnapshotId = (Sequence, u64);
 
-/// The keyspaces that were dropped since a snapshot was taken, each with its last view, which keeps its files.
-#[derive(Debug, Default)]
-pub(in crate::lsm) struct KeptKeyspaces(pub(in crate::lsm) Mutex<BTreeMap<KeyspaceId, KeptKeyspace>>);
+/// What a live snapshot has beside its sequence number.
+#[derive(Debug)]
+pub(in crate::lsm) struct KeptKeyspaces {
+    /// The time as of which it sees records that expire.
+    pub(in crate::lsm) now_ms: u64,
+    /// The keyspaces that were dropped since it was taken, each with its last view, which keeps its files.
+    pub(in crate::lsm) dropped: Mutex<BTreeMap<KeyspaceId, KeptKeyspace>>,
+}
+
+/// A sequence number at which there are snapshots, and the earliest time as of which they see records that expire.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct SeenAt {
+    pub(crate) sequence: Sequence,
+    pub(crate) now_ms: u64,
+}
 
 #[derive(Debug)]
 pub(in crate::lsm) struct KeptKeyspace {
@@ -26,14 +39,13 @@ pub(in crate::lsm) struct KeptKeyspace {
 }
 
 impl LiveSnapshots {
-    /// Registers a snapshot at the sequence number that `visible` returns, read under the lock, so that no compaction
-    /// misses it.
-    pub(in crate::lsm) fn acquire(&self, visible: impl FnOnce() -> Sequence) -> (SnapshotId, Arc<KeptKeyspaces>) {
+    /// Registers a snapshot at the point that `newest` returns, read under the lock, so that no compaction misses it.
+    pub(in crate::lsm) fn acquire(&self, newest: impl FnOnce() -> ReadPoint) -> (SnapshotId, Arc<KeptKeyspaces>) {
         let mut live_snapshots = self.0.lock();
-        let sequence = visible();
+        let ReadPoint { at: sequence, now_ms } = newest();
         let last = live_snapshots.range((sequence, 0)..=(sequence, u64::MAX)).next_back();
         let id = (sequence, last.map_or(0, |((_, number), _)| number + 1));
-        let kept = Arc::new(KeptKeyspaces::default());
+        let kept = Arc::new(KeptKeyspaces { now_ms: now_ms.unwrap_or(0), dropped: Mutex::default() });
         live_snapshots.insert(id, Arc::clone(&kept));
         (id, kept)
     }
@@ -50,11 +62,24 @@ impl LiveSnapshots {
         self.0.lock().keys().next().map(|(sequence, _)| *sequence)
     }
 
-    /// The sequence numbers of live snapshots, oldest first.
-    pub(in crate::lsm) fn sequences(&self) -> Vec<Sequence> {
-        let mut sequences: Vec<Sequence> = self.0.lock().keys().map(|(sequence, _)| *sequence).collect();
-        sequences.dedup();
-        sequences
+    /// The points of live snapshots, oldest first.
+    pub(in crate::lsm) fn points(&self) -> Vec<SeenAt> {
+        let live_snapshots = self.0.lock();
+        let points = live_snapshots.iter().map(|(&(sequence, _), kept)| SeenAt { sequence, now_ms: kept.now_ms });
+        let mut points: Vec<SeenAt> = points.collect();
+        points.dedup_by(|next, kept| {
+            let is_same = next.sequence == kept.sequence;
+            if is_same {
+                kept.now_ms = kept.now_ms.min(next.now_ms);
+            }
+            is_same
+        });
+        points
+    }
+
+    /// The earliest time as of which a live snapshot sees records that expire. One from before there were any sees none.
+    pub(in crate::lsm) fn earliest_ms(&self) -> Option<u64> {
+        self.0.lock().values().map(|kept| kept.now_ms).filter(|&now_ms| now_ms > 0).min()
     }
 
     /// Keeps a keyspace that is about to be dropped, for all live snapshots. The caller holds the writer's lock.
@@ -66,14 +91,14 @@ impl LiveSnapshots {
         let last = Arc::new(dropped.copy());
         for kept in live_snapshots.values() {
             let (dropped, last) = (Arc::clone(dropped), Arc::clone(&last));
-            kept.0.lock().insert(dropped.id, KeptKeyspace { dropped, last });
+            kept.dropped.lock().insert(dropped.id, KeptKeyspace { dropped, last });
         }
     }
 
     /// Releases the files of kept keyspaces, of a store that is closed.
     pub(in crate::lsm) fn forget_kept(&self, empty_view: &KeyspaceView) {
         for kept in self.0.lock().values() {
-            for keyspace in kept.0.lock().values() {
+            for keyspace in kept.dropped.lock().values() {
                 keyspace.last.mark_dropped(true);
                 keyspace.last.view.set(empty_view.clone());
             }

@@ -6,6 +6,7 @@
 //! * keyspaces: `keyspace_tree`, `view`, `written_keyspace`, `live_snapshots`
 //! * `transactions`: what they have read, what is newer, and which are open
 //! * `indexes` of keyspaces
+//! * `expiry`: the time of a store, by which records expire
 //! * `changes`: positions in the history, and what is kept of it
 //! * work: `compaction_job`, `skipped` entries, `learner`, `learning`, `lookup_times`, `counters`
 //! * `options`
@@ -16,6 +17,7 @@ pub(super) mod counters;
 pub(crate) mod cursor;
 pub(super) mod delivered;
 pub(crate) mod entry;
+pub(crate) mod expiry;
 #[doc(hidden)]
 pub(crate) mod file_numbers;
 pub(crate) mod indexes;

@@ -41,6 +41,8 @@ struct Exceptions {
     is_stale: bool,
     /// Whether the caller states that the keys are absent.
     are_absent: bool,
+    /// Whether any record expires.
+    expire: bool,
 }
 
 /// The changes of the entries of indexes, which are the last operations of a batch.
@@ -111,6 +113,12 @@ impl Operations {
         self.exceptions.as_ref().is_some_and(|exceptions| exceptions.are_absent)
     }
 
+    /// Whether any record expires.
+    #[inline]
+    pub(in crate::lsm) fn expire(&self) -> bool {
+        self.exceptions.as_ref().is_some_and(|exceptions| exceptions.expire)
+    }
+
     /// The changes of indexes, if they were added.
     pub(in crate::lsm) fn upkeep(&self) -> Option<&Upkeep> {
         self.exceptions.as_ref()?.upkeep.as_ref()
@@ -149,7 +157,9 @@ impl Operations {
     /// The same operations without their condition and errors, to try again.
     pub(in crate::lsm) fn again(&self) -> Self {
         let stating = self.stating().to_vec();
-        let exceptions = (!stating.is_empty()).then(|| Box::new(Exceptions { stating, ..Exceptions::default() }));
+        let expire = self.expire();
+        let exceptions =
+            (expire || !stating.is_empty()).then(|| Box::new(Exceptions { stating, expire, ..Exceptions::default() }));
         let (bytes, keyspaces) = (self.bytes.clone(), self.keyspaces.clone());
         Self { bytes, keyspaces, exceptions, ..*self }
     }
@@ -161,7 +171,35 @@ impl Operations {
 
     /// Adds an operation; a key or value that is too long is recorded as an error.
     pub(in crate::lsm) fn push(&mut self, keyspace: &WrittenKeyspace, action: Action, key: &[u8], value: &[u8]) {
-        self.push_checked(keyspace, check_key(keyspace, key), action, key, value);
+        if action == Action::Put(ValueKind::Value) && keyspace.tree().has_expiry_rule() {
+            return self.push_by_rule(keyspace, key, value);
+        }
+        self.push_checked(keyspace, check_key(keyspace, key), (action, None), key, value);
+    }
+
+    /// Adds a value that expires by the rule of its keyspace.
+    #[cold]
+    fn push_by_rule(&mut self, keyspace: &WrittenKeyspace, key: &[u8], value: &[u8]) {
+        match keyspace.expires_ms(value) {
+            Ok(expires_ms) => self.push_value(keyspace, key, value, expires_ms),
+            Err(error) => self.refuse(error),
+        }
+    }
+
+    /// As [`Self::push`], of a value that expires at a time, in milliseconds since the start of 1970, if there is
+    /// one, whatever the rule of its keyspace.
+    pub(in crate::lsm) fn push_value(
+        &mut self,
+        keyspace: &WrittenKeyspace,
+        key: &[u8],
+        value: &[u8],
+        expires_ms: Option<u64>,
+    ) {
+        let kind = if expires_ms.is_some() { ValueKind::ExpiringValue } else { ValueKind::Value };
+        self.push_checked(keyspace, check_key(keyspace, key), (Action::Put(kind), expires_ms), key, value);
+        if expires_ms.is_some() {
+            self.exceptions.get_or_insert_default().expire = true;
+        }
     }
 
     /// As [`Self::push`], for a key that was checked already.
@@ -169,15 +207,19 @@ impl Operations {
         &mut self,
         keyspace: &WrittenKeyspace,
         checked: Result<()>,
-        action: Action,
+        (action, expires_ms): (Action, Option<u64>),
         key: &[u8],
         value: &[u8],
     ) {
-        let form = if action == Action::Put(ValueKind::Value) { keyspace.form() } else { 0 };
-        let mark = mark_of(form);
+        let is_value = matches!(action, Action::Put(ValueKind::Value | ValueKind::ExpiringValue));
+        let form = if is_value { keyspace.form() } else { 0 };
+        let mark = match expires_ms {
+            None => mark_of(form),
+            Some(expires_ms) => [&expires_ms.to_le_bytes()[..], &mark_of(form)].concat(),
+        };
         let checked = checked.and_then(|()| match (mark.len() + value.len()) as u64 {
             length if length > VALUE_BYTES_MAX => Err(Error::value_too_large(keyspace.path(), length, VALUE_BYTES_MAX)),
-            length if action == Action::Put(ValueKind::Value) => {
+            length if is_value => {
                 self.longest_value_bytes = self.longest_value_bytes.max(Some(length));
                 keyspace.check_value_bytes(value.len() as u64)
             }
@@ -242,7 +284,7 @@ impl Operations {
         let checked = check_ends(keyspace, range);
         let (start, end) = half_open(range);
         if end.as_ref().is_none_or(|end| start < *end) || checked.is_err() {
-            self.push_checked(keyspace, checked, Action::RemoveRange, &start, &end.unwrap_or_default());
+            self.push_checked(keyspace, checked, (Action::RemoveRange, None), &start, &end.unwrap_or_default());
         }
     }
 

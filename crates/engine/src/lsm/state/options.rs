@@ -1,14 +1,16 @@
 //! The options of a store.
 
 use super::entry::ValueKind;
-use super::option_groups::{DbLevelOptions, DbObjectOptions, DbValueOptions, DbWriteOptions};
+use super::option_groups::{DbExpiryOptions, DbLevelOptions, DbObjectOptions, DbValueOptions, DbWriteOptions};
 use super::tables::learner::Learner;
 use super::tables::learning::Learning;
+use super::version::{KeyspaceOptions, check_block_bytes};
 use crate::block::compress::Compression;
 use crate::durability::Durability;
 use crate::error::{Error, Result, Setting};
-use crate::io::{FastPaths, LocalStorage, Place, Profile, Storage, available_threads};
-use crate::table::{BLOCK_BYTES, SharedOptions};
+use crate::io::{Clock, FastPaths, LocalStorage, Place, Profile, Storage, available_threads};
+use crate::table::SharedOptions;
+use std::borrow::Cow;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -67,8 +69,13 @@ pub struct DbOptions {
     pub levels: DbLevelOptions,
     /// The separation of long values.
     pub values: DbValueOptions,
+    /// Records that expire.
+    pub expiry: DbExpiryOptions,
     /// The store on an object store.
     pub objects: DbObjectOptions,
+    /// The clocks by which records expire, for tests.
+    #[doc(hidden)]
+    pub clock: Clock,
     /// The fast paths in use, for tests and measurements; answers do not depend on them. The store has no write-behind.
     #[doc(hidden)]
     pub fast_paths: FastPaths,
@@ -90,7 +97,9 @@ impl Default for DbOptions {
             writes: DbWriteOptions::default(),
             levels: DbLevelOptions::default(),
             values: DbValueOptions::default(),
+            expiry: DbExpiryOptions::default(),
             objects: DbObjectOptions::default(),
+            clock: Clock::default(),
             fast_paths: FastPaths::ALL,
         }
     }
@@ -109,6 +118,8 @@ setters! {
         #[doc(hidden)]
         learning: Learning,
         #[doc(hidden)]
+        clock: Clock,
+        #[doc(hidden)]
         fast_paths: FastPaths,
     } optional {
         open_files: usize,
@@ -116,6 +127,7 @@ setters! {
         writes: DbWriteOptions,
         levels: DbLevelOptions,
         values: DbValueOptions,
+        expiry: DbExpiryOptions,
         objects: DbObjectOptions,
     }
 }
@@ -209,6 +221,21 @@ impl DbOptions {
         Self { memory_bytes: SCAN_MEMORY_BYTES, ..Self::default() }
     }
 
+    /// The options that hold for a keyspace with options of its own.
+    pub(crate) fn of_keyspace(&self, own: &KeyspaceOptions) -> Cow<'_, Self> {
+        if own.is_default() {
+            return Cow::Borrowed(self);
+        }
+        let mut options = self.clone();
+        options.compression = own.compression.unwrap_or(options.compression);
+        if let Some(bits) = own.filter_bits_per_key {
+            options.levels.filter_bits_per_key = Some(bits).filter(|&bits| bits > 0);
+        }
+        options.values.separation_bytes = own.separation_bytes.unwrap_or(options.values.separation_bytes);
+        options.levels.block_bytes = own.block_bytes.unwrap_or(options.levels.block_bytes);
+        Cow::Owned(options)
+    }
+
     /// Approximate memory of a flush, or of a part of a compaction, in bytes.
     pub(crate) fn job_bytes(&self) -> u64 {
         (self.memory_bytes / JOB_MEMORY_DIVISOR).clamp(*JOB_BYTES_RANGE.start(), *JOB_BYTES_RANGE.end())
@@ -251,12 +278,6 @@ impl DbOptions {
         if self.fast_paths.models { self.learning.start(self.memory_bytes) } else { None }
     }
 
-    /// Values of at least this many bytes go to a value file before they are logged, if the batch is not small. On an
-    /// object store, only those that no log may have do: a value file is written as a whole.
-    pub(in crate::lsm) fn separated_at_once_from_bytes(&self, on_objects: bool) -> u64 {
-        if on_objects { INLINE_BYTES_MAX + 1 } else { self.separated_from_bytes() }
-    }
-
     /// Refuses invalid options, for a store in the folder `path`.
     pub(in crate::lsm) fn check(&self, path: &Path) -> Result<()> {
         let refuse = |detail: String| Err(Error::input(detail));
@@ -272,13 +293,7 @@ impl DbOptions {
                 "sizes of memtables, tables and levels must be above 0, and the level factor at least 2".into(),
             );
         }
-        if !BLOCK_BYTES.contains(&self.levels.block_bytes) || !self.levels.block_bytes.is_power_of_two() {
-            let (least, most) = (BLOCK_BYTES.start(), BLOCK_BYTES.end());
-            return refuse(format!(
-                "the block size is a power of two from {least} to {most} bytes, not {}",
-                self.levels.block_bytes
-            ));
-        }
+        check_block_bytes(self.levels.block_bytes)?;
         if self.levels.filter_bits_per_key.is_some_and(|bits| !(1..=32).contains(&bits)) {
             return refuse("filters have 1 to 32 bits per key".into());
         }

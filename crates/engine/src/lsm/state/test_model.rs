@@ -19,6 +19,12 @@ pub(crate) struct OwnedEntry {
     pub(crate) value: Vec<u8>,
 }
 
+impl OwnedEntry {
+    pub(crate) fn entry(&self) -> Entry<'_> {
+        Entry { key: &self.key, sequence: self.sequence, kind: self.kind, value: &self.value }
+    }
+}
+
 /// All versions and range tombstones of a store, or of a part of it.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct History {
@@ -58,8 +64,13 @@ impl History {
         joined
     }
 
-    /// The records visible at `at`.
+    /// The records visible at `at` before any has expired.
     pub(crate) fn seen(&self, at: Sequence) -> BTreeMap<Vec<u8>, (ValueKind, Vec<u8>)> {
+        self.seen_by(at, 0)
+    }
+
+    /// The records visible at `at` and a time, without their own times.
+    pub(crate) fn seen_by(&self, at: Sequence, now_ms: u64) -> BTreeMap<Vec<u8>, (ValueKind, Vec<u8>)> {
         let mut newest: BTreeMap<&[u8], &OwnedEntry> = BTreeMap::new();
         for version in self.versions.iter().filter(|version| version.sequence <= at) {
             newest.entry(&version.key).or_insert(version);
@@ -68,9 +79,11 @@ impl History {
             let hidden = self.tombstones.iter().any(|removal| {
                 removal.sequence <= at && removal.sequence > version.sequence && removal.covers(&version.key)
             });
-            version.kind != ValueKind::Remove && !hidden
+            let is_alive = version.entry().expires_ms().is_none_or(|expires_ms| expires_ms > now_ms);
+            version.kind != ValueKind::Remove && is_alive && !hidden
         });
-        shown.map(|version| (version.key.clone(), (version.kind, version.value.clone()))).collect()
+        let record = |version: &OwnedEntry| (version.kind.without_expiry(), version.entry().stored().to_vec());
+        shown.map(|version| (version.key.clone(), record(version))).collect()
     }
 
     pub(crate) fn cursor(&self) -> Box<dyn EntryCursor> {
@@ -99,14 +112,21 @@ pub(crate) fn keys() -> impl Strategy<Value = Vec<u8>> {
     ]
 }
 
-/// Operations, one in twelve of which removes a range.
+/// Times at which entries expire, at most, in tests.
+pub(crate) const TIME_MAX_MS: u64 = 9;
+
+/// Operations, one in fifteen of which removes a range, and three put entries that expire.
 pub(crate) fn steps(most: usize) -> impl Strategy<Value = Vec<TestOperation>> {
     let value = proptest::collection::vec(any::<u8>(), 0..6);
+    let expiring = (keys(), value.clone(), 1..=TIME_MAX_MS).prop_map(|(key, value, expires_ms)| {
+        let stored = [&expires_ms.to_le_bytes()[..], &value].concat();
+        TestOperation::Put(key, ValueKind::ExpiringValue, stored)
+    });
     let put = (keys(), value).prop_map(|(key, value)| TestOperation::Put(key, ValueKind::Value, value));
     let remove = keys().prop_map(|key| TestOperation::Put(key, ValueKind::Remove, Vec::new()));
     let range = (keys(), keys())
         .prop_map(|(one, other)| TestOperation::RemoveRange(one.clone().min(other.clone()), one.max(other)));
-    proptest::collection::vec(prop_oneof![8 => put, 3 => remove, 1 => range], 0..most)
+    proptest::collection::vec(prop_oneof![8 => put, 3 => expiring, 3 => remove, 1 => range], 0..most)
 }
 
 #[derive(Debug)]

@@ -1,6 +1,7 @@
 //! The view of a keyspace: an immutable set of memtables, tables and value files, and point lookups in it.
 
-use super::entry::{Sequence, ValueKind};
+use super::entry::{EXPIRY_BYTES, Entry, Sequence, ValueKind, split_expiry};
+use super::expiry::store_time::{ReadPoint, StoreTime};
 use super::memtable::Memtable;
 use super::range_tombstones::RangeTombstones;
 use super::tables::learner::PositionWindow;
@@ -20,6 +21,8 @@ pub(crate) struct KeyspaceView {
     pub(crate) sealed: Vec<Arc<Memtable>>,
     pub(crate) levels: Arc<OpenLevels>,
     pub(crate) values: Arc<ValueFiles>,
+    /// The time by which entries expire.
+    pub(in crate::lsm) time: Arc<StoreTime>,
 }
 
 /// The open tables of a keyspace.
@@ -90,6 +93,9 @@ pub(in crate::lsm) trait CaptureValue {
         wanted: VisibleKey<'_>,
         window: Option<PositionWindow>,
     ) -> Result<Option<KeyEntry<Self::Captured>>>;
+
+    /// Takes the time off the value of an expiring entry; 0 if it has none.
+    fn take_expiry(&mut self, captured: Self::Captured) -> (u64, Self::Captured);
 }
 
 /// Returns the value as a slice that shares its buffer, and reports each step.
@@ -116,6 +122,10 @@ impl<F: Fn(LookupStep) + Copy> CaptureValue for ShareValue<F> {
         window: Option<PositionWindow>,
     ) -> Result<Option<KeyEntry<Slice>>> {
         table.get(wanted.key, wanted.at, window, None, self.0, |value| value.into_slice())
+    }
+
+    fn take_expiry(&mut self, captured: Slice) -> (u64, Slice) {
+        take_expiry(captured)
     }
 }
 
@@ -152,6 +162,18 @@ impl CaptureValue for CopyValue<'_> {
             },
         )
     }
+
+    fn take_expiry(&mut self, (): ()) -> (u64, ()) {
+        let time_ms = split_expiry(self.0).map_or(0, |(time_ms, _)| time_ms);
+        self.0.drain(..EXPIRY_BYTES.min(self.0.len()));
+        (time_ms, ())
+    }
+}
+
+/// Takes the time off the value of an expiring entry; 0, by which it has expired, if there is none.
+fn take_expiry(stored: Slice) -> (u64, Slice) {
+    let time_ms = split_expiry(&stored).map_or(0, |(time_ms, _)| time_ms);
+    (time_ms, stored.without_first(EXPIRY_BYTES))
 }
 
 impl KeyspaceView {
@@ -162,16 +184,67 @@ impl KeyspaceView {
         tables.map(|table| table.table.block_bytes()).max().unwrap_or(1).max(1)
     }
 
-    /// Finds the newest entry of a key at or below `at`; `None` if it was removed, or never present.
-    ///
-    /// Sources are searched newest first. Every older source has only older entries of the key, so the first source
-    /// with an answer decides.
+    /// Finds the record of a key at a point; `None` if it was removed, has expired, or was never present.
     #[inline]
     pub(in crate::lsm) fn find<T: CaptureValue>(
         &self,
         key: &[u8],
-        at: Sequence,
+        point: ReadPoint,
         mut take: T,
+    ) -> Result<Option<(ValueKind, T::Captured)>> {
+        match self.find_newest(key, point.at, &mut take)? {
+            Some((kind, value)) if kind.expires() => Ok(self.unexpired((kind, value), point, &mut take)),
+            found => Ok(found),
+        }
+    }
+
+    /// The record of an expiring entry, unless it has expired.
+    #[cold]
+    fn unexpired<T: CaptureValue>(
+        &self,
+        (kind, captured): (ValueKind, T::Captured),
+        point: ReadPoint,
+        take: &mut T,
+    ) -> Option<(ValueKind, T::Captured)> {
+        let (expires_ms, value) = take.take_expiry(captured);
+        self.is_alive(expires_ms, point).then(|| (kind.without_expiry(), value))
+    }
+
+    /// Whether a record that expires at a time is seen.
+    fn is_alive(&self, expires_ms: u64, point: ReadPoint) -> bool {
+        expires_ms > point.now_ms.unwrap_or_else(|| self.time.now_ms())
+    }
+
+    /// The record of the newest entry of a key, unless it has expired.
+    #[inline]
+    pub(in crate::lsm) fn settled(&self, found: Option<FoundValue>, point: ReadPoint) -> Option<FoundValue> {
+        match found {
+            Some((kind, value)) if kind.expires() => {
+                let (expires_ms, value) = take_expiry(value);
+                self.is_alive(expires_ms, point).then(|| (kind.without_expiry(), value))
+            }
+            found => found,
+        }
+    }
+
+    /// The time at which the newest entry of a key at or below `at` expires, if it does, in milliseconds since the start
+    /// of 1970.
+    pub(in crate::lsm) fn expiry_of(&self, key: &[u8], at: Sequence) -> Result<Option<u64>> {
+        let found = self.find_newest(key, at, &mut ShareValue(|_| {}))?;
+        Ok(found.and_then(|(kind, value)| Entry { key, sequence: at, kind, value: &value }.expires_ms()))
+    }
+
+    /// Finds the newest entry of a key at or below `at`, whether or not it has expired; `None` if it is a removal, or
+    /// there is none.
+    ///
+    /// Sources are searched newest first. Every older source has only older entries of the key, so the first source
+    /// with an answer decides.
+    #[inline]
+    fn find_newest<T: CaptureValue>(
+        &self,
+        key: &[u8],
+        at: Sequence,
+        take: &mut T,
     ) -> Result<Option<(ValueKind, T::Captured)>> {
         let wanted = VisibleKey { key, at };
         for memtable in self.memtables() {

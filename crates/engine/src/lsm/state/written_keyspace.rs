@@ -146,6 +146,20 @@ impl WrittenKeyspace {
         self.statement.as_deref()
     }
 
+    /// The time at which a value that is written now expires by the rule of the keyspace, if it does.
+    ///
+    /// # Errors
+    /// [`Cause::Input`](crate::Cause::Input) for a value without the time by which it should expire.
+    pub(in crate::lsm) fn expires_ms(&self, value: &[u8]) -> Result<Option<u64>> {
+        let tree = self.tree();
+        let Some(rule) = tree.expiry_rule() else { return Ok(None) };
+        let now_ms = tree.view.get().time.now_ms();
+        match &self.types {
+            Some(types) => rule.expires_ms(now_ms, &types.types.values, value),
+            None => rule.expires_ms(now_ms, &tree.types.get().types.values, value),
+        }
+    }
+
     /// Refuses a value where keys are all that is stated, by the keyspace or by writes of this handle: no query would
     /// show it.
     #[inline]

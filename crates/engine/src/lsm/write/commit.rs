@@ -24,10 +24,14 @@ use crate::lsm::core::wal::WalWriter;
 use crate::lsm::core::write_queue::{PendingBatch, WriteQueue, WriteRequest};
 use crate::lsm::core::writer::{WriteGroup, WriterState};
 use crate::lsm::state::entry::{Action, GROUP_HEAD_BYTES, KeyspaceId, SEQUENCE_MAX, Sequence, ValueKind};
-use crate::lsm::state::entry::{decode_group, decode_group_into, encode_operation, mark_batch};
+use crate::lsm::state::entry::{
+    EXPIRY_BYTES, Operation, decode_group, decode_group_into, encode_operation, encode_operation_of, mark_batch,
+};
+use crate::lsm::state::expiry::store_time::ReadPoint;
 use crate::lsm::state::file_numbers::FileNumberSource;
 use crate::lsm::state::memtable_set::{BackingLog, MemtableSet};
 use crate::lsm::state::operations::Operations;
+use crate::lsm::state::options::INLINE_BYTES_MAX;
 use crate::lsm::state::tables::value_files::{VALUE_FILE_BYTES, ValueHandle};
 use crate::lsm::state::version::ManifestEdit;
 use crate::lsm::state::view::ShareValue;
@@ -101,7 +105,7 @@ impl Core {
         for _ in 0..UPKEEP_TRIES {
             let outcome = {
                 let pinned = self.pin_newest();
-                self.keep_indexes(&mut operations, pinned.sequence())?;
+                self.keep_indexes(&mut operations, pinned.point())?;
                 self.commit_once(&mut operations, durability)
             };
             if outcome.is_ok() || !operations.take_stale() {
@@ -252,7 +256,7 @@ impl Core {
                 return Ok(false);
             }
             if operations.upkeep().is_none() && operations.have_indexes() {
-                self.keep_indexes(operations, self.visible())?;
+                self.keep_indexes(operations, self.newest_point())?;
             }
             self.admit(operations, &mut GroupSoFar::default())?;
             if operations.count > 0 {
@@ -346,6 +350,7 @@ impl Core {
 
     fn try_begin_write(&self, writer: &mut WriterState, batches: &mut [Operations]) -> Result<BegunGroup> {
         let (group, last) = self.prepare_group(writer, batches)?;
+        self.begin_expiry_of(batches)?;
         let Some(log) = &mut writer.log else { return Err(self.no_log()) };
         log.append(&group.bytes, last)?;
         let part = log.begin_sync()?;
@@ -389,7 +394,7 @@ impl Core {
     ) -> Result<()> {
         let first = writer.next_sequence;
         let (group, last) = self.prepare_group(writer, batches)?;
-        if let Err(error) = self.state_types_of(batches) {
+        if let Err(error) = self.state_types_of(batches).and_then(|()| self.begin_expiry_of(batches)) {
             writer.next_sequence = first;
             return Err(error);
         }
@@ -472,15 +477,17 @@ impl Core {
 
     /// Assembles a group from its batches; long values go to the value file and are replaced by pointers.
     fn assemble(&self, writer: &mut WriterState, batches: &mut [Operations]) -> Result<WriteGroup> {
-        let threshold = self.options.separated_from_bytes();
-        let at_once = self.options.separated_at_once_from_bytes(self.files.objects.is_some());
+        // Values of at least this many bytes go to a value file before they are logged, if the batch is not small. On
+        // an object store, only those that no log may have do: a value file is written as a whole.
+        let at_once = if self.files.objects.is_some() { INLINE_BYTES_MAX + 1 } else { 0 };
+        let least = writer.separation.least_bytes;
         let mut bytes = Vec::new();
         for operations in batches {
             self.telemetry.counters.user_bytes.add(operations.byte_len() as u64);
-            let mut is_separated = operations.longest_value_bytes.is_some_and(|length| length >= threshold);
+            let mut is_separated = operations.longest_value_bytes.is_some_and(|length| length >= least);
             if is_separated && self.is_deferred(operations, at_once) {
                 is_separated = false;
-                self.note_deferred(writer, operations, threshold);
+                self.note_deferred(writer, operations);
             }
             let batch_at = bytes.len();
             match (is_separated, bytes.is_empty()) {
@@ -490,7 +497,7 @@ impl Core {
                     if is_first {
                         bytes.resize(GROUP_HEAD_BYTES, 0);
                     }
-                    self.separate(writer, &operations.bytes, at_once.max(threshold), &mut bytes)?;
+                    self.separate(writer, &operations.bytes, at_once, &mut bytes)?;
                 }
             }
             mark_batch(&mut bytes, batch_at);
@@ -515,27 +522,29 @@ impl Core {
     }
 
     /// Estimates what the deferred values of a batch hide.
-    fn note_deferred(&self, writer: &mut WriterState, operations: &Operations, threshold: u64) {
+    fn note_deferred(&self, writer: &mut WriterState, operations: &Operations) {
         for operation in decode_group(&operations.bytes).unwrap_or_default() {
             let (key, value) = operation.parts(&operations.bytes);
-            if operation.action == Action::Put(ValueKind::Value) && value.len() as u64 >= threshold {
+            let from_bytes = writer.separation.of(operation.keyspace).from_bytes;
+            if long_value(&operation, value, from_bytes).is_some() {
                 self.estimate_hidden(writer, operation.keyspace, key);
             }
         }
     }
 
-    /// Appends the operations in `bytes` to `out`, with long values replaced by pointers.
-    fn separate(&self, writer: &mut WriterState, bytes: &[u8], threshold: u64, out: &mut Vec<u8>) -> Result<()> {
+    /// Appends the operations in `bytes` to `out`, with long values, of at least `least` bytes, replaced by pointers.
+    fn separate(&self, writer: &mut WriterState, bytes: &[u8], least: u64, out: &mut Vec<u8>) -> Result<()> {
         let malformed = || Error::input("a batch has at most 4 GiB; split it");
         for operation in decode_group(bytes).ok_or_else(malformed)? {
             let (key, value) = operation.parts(bytes);
-            let is_long = operation.action == Action::Put(ValueKind::Value) && value.len() as u64 >= threshold;
-            if is_long {
-                let pointer = self.values(writer)?.append(key, value)?;
+            let from_bytes = writer.separation.of(operation.keyspace).from_bytes.max(least);
+            if let Some((kind, time, value)) = long_value(&operation, value, from_bytes) {
+                let pointer = self.values(writer, operation.keyspace)?.append(key, value)?;
                 writer.values_unsynced = true;
                 self.estimate_hidden(writer, operation.keyspace, key);
                 self.telemetry.counters.value_bytes.add(pointer.stored_bytes);
-                encode_operation(out, Action::Put(ValueKind::Pointer), operation.keyspace, key, &encoded(&pointer));
+                let action = Action::Put(kind.separated());
+                encode_operation_of(out, action, operation.keyspace, key, time, &encoded(&pointer));
             } else {
                 encode_operation(out, operation.action, operation.keyspace, key, value);
             }
@@ -554,22 +563,27 @@ impl Core {
         let Some(tree) = self.contents.lock().trees.get(&keyspace).cloned() else { return };
         let view = tree.view.get();
         // Read errors are left to readers; this is only an estimate.
-        if let Ok(Some((ValueKind::Pointer, pointer))) = view.find(key, self.visible(), ShareValue(|_| {}))
+        if let Ok(Some((ValueKind::Pointer, pointer))) =
+            view.find(key, ReadPoint::with_expired(self.visible()), ShareValue(|_| {}))
             && let Some(pointer) = ValueFilePointer::decode(&pointer)
         {
             writer.active.hidden_bytes += pointer.stored_bytes << HIDDEN_SAMPLE_BITS;
         }
     }
 
-    /// The current value file; a new one if there is none, or if it has reached its size.
-    pub(in crate::lsm) fn values<'w>(&self, writer: &'w mut WriterState) -> Result<&'w mut ValueFileWriter> {
+    /// The current value file, for values of a keyspace; a new one if there is none, or if it has reached its size.
+    pub(in crate::lsm) fn values<'w>(
+        &self,
+        writer: &'w mut WriterState,
+        keyspace: KeyspaceId,
+    ) -> Result<&'w mut ValueFileWriter> {
+        let compression = writer.separation.of(keyspace).compression;
         if writer.values.as_ref().is_some_and(|values| values.len_bytes() >= VALUE_FILE_BYTES) {
             writer.finish_values()?;
         }
         if writer.values.is_none() {
             let number = self.take_number()?;
-            let created =
-                ValueFileWriter::create(&self.files.storage, self.files.binding, number, self.options.compression)?;
+            let created = ValueFileWriter::create(&self.files.storage, self.files.binding, number, compression)?;
             self.files.storage.sync_directory()?;
             let handle = ValueHandle::new(&self.files.storage, number, created.file());
             writer.active.values.push(Arc::clone(&handle));
@@ -579,7 +593,9 @@ impl Core {
             shared.add_values(handle);
             self.publish(&mut shared, BTreeSet::new());
         }
-        writer.values.as_mut().ok_or_else(|| Error::input("no value file could be created"))
+        let values = writer.values.as_mut().ok_or_else(|| Error::input("no value file could be created"))?;
+        values.set_compression(compression);
+        Ok(values)
     }
 
     /// Waits until the next group may be written, and switches full memtables.
@@ -681,6 +697,16 @@ impl Core {
         writer.log = Some(log);
         Ok(())
     }
+}
+
+/// The kind, the time if it expires, and the value of an operation that puts one of at least this length.
+fn long_value<'a>(operation: &Operation, stored: &'a [u8], threshold: u64) -> Option<(ValueKind, &'a [u8], &'a [u8])> {
+    let (kind, (time, value)) = match operation.action {
+        Action::Put(ValueKind::Value) => (ValueKind::Value, (&[][..], stored)),
+        Action::Put(ValueKind::ExpiringValue) => (ValueKind::ExpiringValue, stored.split_at_checked(EXPIRY_BYTES)?),
+        _ => return None,
+    };
+    (value.len() as u64 >= threshold).then_some((kind, time, value))
 }
 
 pub(in crate::lsm) fn encoded(pointer: &ValueFilePointer) -> Vec<u8> {

@@ -5,7 +5,8 @@ use crate::durability::Durability;
 use crate::error::{Error, Result};
 use crate::lsm::core::store::Core;
 use crate::lsm::core::writer::WriterState;
-use crate::lsm::state::entry::{Action, KeyspaceId, SEQUENCE_MAX, ValueKind, decode_group, encode_operation};
+use crate::lsm::state::entry::{Action, KeyspaceId, SEQUENCE_MAX, ValueKind, decode_group, encode_operation_of};
+use crate::lsm::state::expiry::rule::ExpiryRule;
 use crate::lsm::state::operations::Operations;
 use crate::lsm::state::value_forms::mark_of;
 use crate::lsm::state::written_keyspace::WrittenKeyspace;
@@ -23,16 +24,24 @@ impl Core {
     ) -> Result<()> {
         let mut writer = self.writer_alone();
         let tree = keyspace.tree();
-        if tree.indexes.changes() > 0 {
+        let expires_ms = match tree.expiry_rule() {
+            Some(ExpiryRule::After(_)) => keyspace.expires_ms(&[])?,
+            _ => None,
+        };
+        // The time of a row is in it.
+        if tree.indexes.changes() > 0 || tree.has_expiry_rule() && expires_ms.is_none() {
             drop(writer);
             return self.commit_read(keyspace, key, source, durability);
+        }
+        if expires_ms.is_some() {
+            self.check_clock()?;
         }
         self.make_room(&mut writer)?;
         if tree.is_dropped() {
             return Err(self.gone(tree));
         }
         // If a value file cannot be finished or begun, the store is closed to writes: its values may not be durable.
-        let pointer = match self.values(&mut writer) {
+        let pointer = match self.values(&mut writer, tree.id) {
             // No alteration happens meanwhile: it takes the writer's lock.
             Ok(values) => values.append_stream(key, &mut mark_of(keyspace.form()).as_slice().chain(source)),
             Err(error) => {
@@ -46,7 +55,7 @@ impl Core {
             Ok(pointer) => {
                 let finished = if self.files.objects.is_some() { writer.finish_values() } else { Ok(()) };
                 let stated = finished.and_then(|()| self.state_types(std::slice::from_ref(keyspace)));
-                stated.and_then(|()| self.commit_pointer(&mut writer, tree.id, key, pointer, durability))
+                stated.and_then(|()| self.commit_pointer(&mut writer, (tree.id, key, expires_ms), pointer, durability))
             }
             // The partial value in the file is unreferenced, but the values before it must be durable.
             Err(_) => writer.finish_values(),
@@ -80,15 +89,17 @@ impl Core {
     fn commit_pointer(
         &self,
         writer: &mut WriterState,
-        keyspace: KeyspaceId,
-        key: &[u8],
+        (keyspace, key, expires_ms): (KeyspaceId, &[u8], Option<u64>),
         pointer: &ValueFilePointer,
         durability: Option<Durability>,
     ) -> Result<()> {
         self.telemetry.counters.value_bytes.add(pointer.stored_bytes);
         self.telemetry.counters.user_bytes.add(key.len() as u64 + pointer.length);
         let mut bytes = writer.next_sequence.to_le_bytes().to_vec();
-        encode_operation(&mut bytes, Action::Put(ValueKind::Pointer), keyspace, key, &encoded(pointer));
+        let kind = if expires_ms.is_some() { ValueKind::ExpiringPointer } else { ValueKind::Pointer };
+        let time = expires_ms.map(u64::to_le_bytes);
+        let time = time.as_ref().map_or(&[][..], |time| time);
+        encode_operation_of(&mut bytes, Action::Put(kind), keyspace, key, time, &encoded(pointer));
         let last = writer.next_sequence;
         if last > SEQUENCE_MAX {
             return Err(Error::input(format!("{} has no further sequence numbers", self.path().display())));

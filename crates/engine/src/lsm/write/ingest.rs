@@ -16,7 +16,7 @@ use crate::lsm::compact::{TableForm, table_options};
 use crate::lsm::core::shared::{SharedState, StateChange};
 use crate::lsm::core::store::Core;
 use crate::lsm::objects::ObjectFolder;
-use crate::lsm::state::entry::{Action, KeyspaceId, SEQUENCE_MAX, Sequence, ValueKind};
+use crate::lsm::state::entry::{KeyspaceId, SEQUENCE_MAX, Sequence};
 use crate::lsm::state::file_numbers::FileNumberSource;
 use crate::lsm::state::operations::Operations;
 use crate::lsm::state::options::INLINE_BYTES_MAX;
@@ -106,8 +106,10 @@ impl IncomingTables<'_> {
     fn write_marked(&mut self, (storage, name): (&Arc<dyn Storage>, &str), new_name: &str, form: u64) -> Result<u64> {
         let core = self.core;
         let table = self.open(storage, name)?;
+        let own = core.keyspace_options(self.keyspace.id());
+        let of_keyspace = core.options.of_keyspace(&own);
         let options =
-            TableWriteOptions { versioned: false, ..table_options(&core.options, TableForm::usual(&core.options)) };
+            TableWriteOptions { versioned: false, ..table_options(&of_keyspace, TableForm::usual(&of_keyspace)) };
         let mut writer = TableWriter::create((Arc::clone(&core.files.storage), new_name), options)?;
         writer.limit_memory(core.options.job_bytes() / 2);
         let mark = mark_of(form);
@@ -267,7 +269,7 @@ impl Core {
             let mut cursor = incoming.open(storage, name)?.compaction_cursor(SCAN_READ_AHEAD_BYTES);
             cursor.first()?;
             while let Some(entry) = cursor.entry() {
-                operations.push(&written, Action::Put(ValueKind::Value), entry.key, entry.value);
+                operations.push_value(&written, entry.key, entry.value, None);
                 if operations.byte_len() as u64 > limit {
                     return Err(too_large_for_indexes(keyspace, limit));
                 }

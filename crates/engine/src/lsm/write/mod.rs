@@ -3,6 +3,7 @@
 pub(super) mod altering;
 pub(super) mod commit;
 pub(super) mod commit_stream;
+pub(super) mod expiring;
 pub(super) mod in_flight;
 pub(super) mod ingest;
 pub(super) mod stating;

@@ -12,6 +12,7 @@ use crate::error::Result;
 use crate::lsm::core::shared::{SharedState, StateChange};
 use crate::lsm::core::store::Core;
 use crate::lsm::state::entry::KeyspaceId;
+use crate::lsm::state::expiry::store_time::ReadPoint;
 use crate::lsm::state::operations::Operations;
 use crate::lsm::state::version::{ManifestEdit, StatedTypes};
 use crate::lsm::state::written_keyspace::{Statement, WrittenKeyspace, wrong};
@@ -65,9 +66,10 @@ impl Core {
 
     /// Checks that no version that is still read has a record of the keyspace.
     fn check_no_records(&self, keyspace: &WrittenKeyspace, types: &RecordType, found: &StatedTypes) -> Result<()> {
-        let newest = [self.visible()];
-        for at in self.contents.live_snapshots.sequences().into_iter().chain(newest) {
-            if !self.is_empty_at(keyspace.tree(), at)? {
+        let snapshots = self.contents.live_snapshots.points().into_iter().map(|snapshot| snapshot.sequence);
+        for at in snapshots.chain([self.visible()]) {
+            // Records that have expired are of the old types, too.
+            if !self.is_empty_at(keyspace.tree(), ReadPoint::with_expired(at))? {
                 return Err(wrong(keyspace, &found.types, types, 0));
             }
         }

@@ -58,6 +58,9 @@ impl Core {
         if let Some(condition) = operations.condition() {
             self.validate(condition, group)?;
         }
+        if operations.expire() {
+            self.check_clock()?;
+        }
         if let Some(gone) = operations.keyspaces.iter().find(|tree| tree.is_dropped()) {
             let error = self.gone(gone);
             // An index that was dropped since is another matter.

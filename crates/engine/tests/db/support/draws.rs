@@ -6,7 +6,7 @@ use crate::learning::{Scope, USUAL_SCOPE, drawn as drawn_policy};
 use ogive::Durability;
 use ogive::block::Compression;
 use ogive::io::{FastPaths, LocalStorage, Storage};
-use ogive::lsm::DbOptions;
+use ogive::lsm::{DbOptions, KeyspaceOptions};
 use ogive_testkit::{Random, fast_paths};
 use std::path::Path;
 use std::sync::Arc;
@@ -19,6 +19,15 @@ fn any<T: Copy>(random: &mut Random, choices: &[T]) -> T {
 /// A size between a quarter and four times another.
 fn around(random: &mut Random, bytes: u64) -> u64 {
     (bytes / 4).max(1) << random.below(5)
+}
+
+/// Options of a keyspace, each other than that of the store or not.
+pub(super) fn drawn_keyspace_options(random: &mut Random) -> KeyspaceOptions {
+    KeyspaceOptions::default()
+        .compression(any(random, &[None, Some(Compression::None), Some(Compression::Lz4)]))
+        .filter_bits_per_key(any(random, &[None, Some(0), Some(3), Some(20)]))
+        .separation_bytes(any(random, &[None, Some(0), Some(50), Some(150), Some(u64::MAX)]))
+        .block_bytes(any(random, &[None, Some(512), Some(4096), Some(16 << 10)]))
 }
 
 /// Draws options. When a test fails, it prints the last ones.

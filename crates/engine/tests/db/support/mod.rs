@@ -5,6 +5,7 @@
 mod draws;
 
 pub(crate) use draws::Draws;
+use draws::drawn_keyspace_options;
 use ogive::io::{MemoryStorage, Purpose, ReadRequest, Storage};
 use ogive::lsm::{Db, DbOptions, Keyspace};
 use ogive::table::{TableWriteOptions, TableWriter};
@@ -249,6 +250,7 @@ impl World {
             10 => self.stream(history, random)?,
             11 | 12 => self.ingest(history, random)?,
             13 => self.checkpoint(history)?,
+            14 => self.set_options(random)?,
             _ => self.write(history, random)?,
         }
         Ok(())
@@ -281,6 +283,13 @@ impl World {
         self.keyspaces.insert(instance, self.db().keyspace(&name)?);
         history.durable_names = history.names.len() - 1;
         Ok(())
+    }
+
+    /// Gives a keyspace other options, which change no contents.
+    fn set_options(&self, random: &mut Random) -> Result<()> {
+        let at = random.below(self.keyspaces.len() as u64) as usize;
+        let Some(keyspace) = self.keyspaces.values().nth(at) else { return Ok(()) };
+        keyspace.set_options(&drawn_keyspace_options(random))
     }
 
     fn drop_keyspace(&mut self, history: &mut History, random: &mut Random) -> Result<()> {

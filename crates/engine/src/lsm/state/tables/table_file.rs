@@ -15,7 +15,7 @@ use crate::lsm::state::entry::{Entry, KeyspaceId, Sequence, ValueKind};
 use crate::lsm::state::obsolete_file::ObsoleteFile;
 use crate::lsm::state::range_tombstones::RangeTombstones;
 use crate::lsm::state::value_forms::ValueForms;
-use crate::lsm::state::version::{FileKind, StatedTypes, TableFileMeta, file_name};
+use crate::lsm::state::version::{FileKind, KeyspaceOptions, KeyspaceState, StatedTypes, TableFileMeta, file_name};
 use crate::table::read::context::ReadContext;
 use crate::table::read::deferred::{Deferrable, DeferredReads, StartedReads};
 use crate::table::read::lookup::{LookupStart, LookupStep, VersionValue};
@@ -62,30 +62,41 @@ impl TableOrigin {
     }
 }
 
-/// The property with the name and the types of the keyspace of a table, if it has types; used only by repairs without a
-/// manifest.
+/// The property with the name and the types of the keyspace of a table, if it has types or options; used only by
+/// repairs without a manifest.
 pub(crate) const KEYSPACE_PROPERTY: &str = "keyspace";
 
 /// The property with the forms of the values of an altered keyspace, beside [`KEYSPACE_PROPERTY`].
 pub(crate) const FORMS_PROPERTY: &str = "forms";
 
-/// The name and the types of a keyspace, as its tables state them, and by which their values are written.
+/// The property with the options that the keyspace of a table has of its own, beside [`KEYSPACE_PROPERTY`].
+pub(crate) const OPTIONS_PROPERTY: &str = "options";
+
+/// The name, the types and the options of a keyspace, as its tables state them, and by which their values are written.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct KeyspaceStatement {
     pub(crate) name: String,
     pub(crate) types: StatedTypes,
+    /// What the keyspace has other than the options of the store say.
+    pub(crate) options: KeyspaceOptions,
 }
 
 impl KeyspaceStatement {
-    pub(crate) fn new(name: &str, types: &StatedTypes) -> Self {
-        Self { name: name.to_owned(), types: types.clone() }
+    pub(crate) fn new(name: &str, types: &StatedTypes, options: &KeyspaceOptions) -> Self {
+        Self { name: name.to_owned(), types: types.clone(), options: options.clone() }
     }
 
-    /// The properties for a table; none for keys and values of bytes. [`KEYSPACE_PROPERTY`] is
-    /// `length of the name: varint | name | types`, and [`FORMS_PROPERTY`] the code of the forms.
+    /// That of a keyspace as the manifest records it.
+    pub(crate) fn of_keyspace(keyspace: &KeyspaceState) -> Self {
+        Self::new(&keyspace.name, &keyspace.types, &keyspace.options)
+    }
+
+    /// The properties for a table; none for keys and values of bytes without options. [`KEYSPACE_PROPERTY`] is
+    /// `length of the name: varint | name | types`, [`FORMS_PROPERTY`] the code of the forms, and [`OPTIONS_PROPERTY`]
+    /// that of the options.
     pub(crate) fn properties(&self) -> Vec<(String, Vec<u8>)> {
         let mut properties = Vec::new();
-        if !self.types.types.is_bytes() {
+        if !self.types.types.is_bytes() || !self.options.is_default() {
             let mut property = Vec::new();
             put_varint(&mut property, self.name.len() as u64);
             property.extend_from_slice(self.name.as_bytes());
@@ -97,7 +108,15 @@ impl KeyspaceStatement {
             self.types.forms.encode(&mut forms);
             properties.push((FORMS_PROPERTY.to_owned(), forms));
         }
+        if !self.options.is_default() {
+            properties.push((OPTIONS_PROPERTY.to_owned(), self.options.encode()));
+        }
         properties
+    }
+
+    /// The options that a table states.
+    pub(crate) fn options_of_table(table: &Table) -> KeyspaceOptions {
+        table.property(OPTIONS_PROPERTY).and_then(KeyspaceOptions::decode).unwrap_or_default()
     }
 
     /// What a table states, its types in whatever generation; `None` if it states nothing.
@@ -105,7 +124,7 @@ impl KeyspaceStatement {
         let (name, types) = decode_keyspace_property(table.property(KEYSPACE_PROPERTY)?)?;
         let forms = table.property(FORMS_PROPERTY).and_then(|forms| ValueForms::decode(forms, &mut 0));
         let types = StatedTypes { forms: forms.unwrap_or_default(), ..StatedTypes::next(Arc::new(types)) };
-        Some(Self { name, types })
+        Some(Self { name, types, options: Self::options_of_table(table) })
     }
 }
 

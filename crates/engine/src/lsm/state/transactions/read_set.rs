@@ -109,6 +109,7 @@ mod tests {
             sealed: Vec::new(),
             levels: Arc::default(),
             values: Arc::default(),
+            time: Arc::default(),
         };
         Arc::new(KeyspaceTree::new((id, "k".to_owned()), Path::new("s").into(), Default::default(), view))
     }

@@ -1,9 +1,11 @@
 //! Manifest edits: changes of the state of a store, and their encoding.
 
 use super::index_record::IndexRecord;
+use super::keyspace_options::KeyspaceOptions;
 use super::levels::LEVELS;
 use super::table::{TableFileMeta, put_bytes, take_bytes};
 use crate::lsm::state::entry::{KeyspaceId, SEQUENCE_MAX, Sequence, put_varint, take_varint};
+use crate::lsm::state::expiry::store_time::RecordedTimes;
 use crate::lsm::state::value_forms::ValueForms;
 use crate::types::RecordType;
 use std::sync::Arc;
@@ -51,6 +53,10 @@ pub(crate) struct ManifestEdit {
     pub(crate) retired: Vec<(String, u64)>,
     /// The indexes whose entries keyspaces have.
     pub(crate) indexes: Vec<(KeyspaceId, Arc<IndexRecord>)>,
+    /// New options of keyspaces.
+    pub(crate) options: Vec<(KeyspaceId, KeyspaceOptions)>,
+    /// The times of a store with records that expire.
+    pub(crate) times: Option<RecordedTimes>,
 }
 
 /// The types of a keyspace, and how often they were stated: see [`PinnedTypes`](crate::lsm::PinnedTypes).
@@ -137,19 +143,32 @@ impl ManifestEdit {
         }
         let altered = || self.types.iter().filter(|(_, stated)| stated.forms.is_altered());
         // Nothing at all in a store of the first format.
-        if altered().next().is_some() || !self.indexes.is_empty() {
+        let has_options = !self.options.is_empty() || self.times.is_some();
+        let has_more = !self.indexes.is_empty() || has_options;
+        if altered().next().is_some() || has_more {
             put_varint(out, altered().count() as u64);
         }
         for (id, stated) in altered() {
             put_varint(out, u64::from(*id));
             stated.forms.encode(out);
         }
-        if !self.indexes.is_empty() {
+        if has_more {
             put_varint(out, self.indexes.len() as u64);
         }
         for (id, index) in &self.indexes {
             put_varint(out, u64::from(*id));
             index.encode(out);
+        }
+        if has_options {
+            put_varint(out, self.options.len() as u64);
+        }
+        for (id, options) in &self.options {
+            put_varint(out, u64::from(*id));
+            put_bytes(out, &options.encode());
+        }
+        if let Some(RecordedTimes { told_ms, base_ms }) = self.times {
+            put_varint(out, told_ms);
+            put_varint(out, base_ms);
         }
     }
 
@@ -202,6 +221,13 @@ impl ManifestEdit {
         let indexes = if *at < bytes.len() { take_varint(bytes, at)? } else { 0 };
         for _ in 0..indexes {
             edit.indexes.push((take_keyspace(bytes, at)?, Arc::new(IndexRecord::decode(bytes, at)?)));
+        }
+        let options = if *at < bytes.len() { take_varint(bytes, at)? } else { 0 };
+        for _ in 0..options {
+            edit.options.push((take_keyspace(bytes, at)?, KeyspaceOptions::decode(take_bytes(bytes, at)?)?));
+        }
+        if *at < bytes.len() {
+            edit.times = Some(RecordedTimes { told_ms: take_varint(bytes, at)?, base_ms: take_varint(bytes, at)? });
         }
         let sequence_fits = edit.last_sequence.is_none_or(|sequence| sequence <= SEQUENCE_MAX);
         (*at == bytes.len() && sequence_fits).then_some(edit)

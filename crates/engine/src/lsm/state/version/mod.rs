@@ -8,6 +8,7 @@ mod edit;
 mod file_names;
 mod index_record;
 mod kept_names;
+mod keyspace_options;
 mod levels;
 mod manifest;
 mod narrow;
@@ -26,8 +27,10 @@ pub(in crate::lsm) use kept_names::{
     NEW_SUFFIX, RECORD_NAME, is_kept_file, is_name_of_changes, is_subscriber_name, kept_name, subscriber_file,
     subscriber_of,
 };
+pub use keyspace_options::KeyspaceOptions;
+pub(in crate::lsm::state) use keyspace_options::check_block_bytes;
 pub(crate) use levels::{KeyspaceLevels, LEVELS};
-pub use manifest::{ALTERED_FORMAT, INDEXED_FORMAT, STORE_FORMAT, set_newest_format};
+pub use manifest::{ALTERED_FORMAT, EXPIRING_FORMAT, INDEXED_FORMAT, OPTIONS_FORMAT, STORE_FORMAT, set_newest_format};
 pub(crate) use manifest::{
     ClosedLengths, Manifest, ReadManifest, RecoveredManifest, manifest_numbers, manifest_store, newest_format, recover,
     recover_at, recover_manifest, recover_on, recover_with_true_version, remove_leftovers, stated_anchor,
@@ -36,5 +39,5 @@ pub(in crate::lsm) use object_names::{
     ChainId, is_chain, is_manifest_part, is_name_of_store, is_object_of_store, parse_part_name,
 };
 pub(crate) use span::{KeyBounds, KeySpan, SpanEnd};
-pub(crate) use state::ManifestState;
+pub(crate) use state::{KeyspaceState, ManifestState};
 pub(crate) use table::{TableFileMeta, is_object_name};

@@ -3,12 +3,14 @@
 use super::edit::{ManifestEdit, StatedTypes};
 use super::file_names::FILE_NUMBER_MAX;
 use super::index_record::{INDEX_PREFIX, IndexRecord};
+use super::keyspace_options::KeyspaceOptions;
 use super::levels::KeyspaceLevels;
-use super::manifest::{ALTERED_FORMAT, INDEXED_FORMAT, newest_format};
+use super::manifest::{ALTERED_FORMAT, EXPIRING_FORMAT, INDEXED_FORMAT, OPTIONS_FORMAT, newest_format};
 use super::table::TableFileMeta;
 use crate::block::header::StoreBinding;
 use crate::error::Error;
 use crate::lsm::state::entry::{KeyspaceId, Sequence};
+use crate::lsm::state::expiry::store_time::RecordedTimes;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -24,13 +26,15 @@ pub(crate) struct KeyspaceState {
     pub(crate) levels: KeyspaceLevels,
     /// The index whose entries these are, if they are.
     pub(crate) index: Option<Arc<IndexRecord>>,
+    /// What it has other than the options of the store say.
+    pub(crate) options: KeyspaceOptions,
 }
 
 impl KeyspaceState {
     /// An empty keyspace of untyped keys and values.
     fn new(name: &str) -> Self {
-        let (types, levels) = Default::default();
-        Self { name: name.to_owned(), types, levels, index: None }
+        let (types, levels, options) = Default::default();
+        Self { name: name.to_owned(), types, levels, index: None, options }
     }
 }
 
@@ -85,6 +89,8 @@ pub(crate) struct ManifestState {
     pub(crate) format: u32,
     /// On an object store: files that wait for their removal, with the time since when, as of the last full state.
     pub(crate) retired: BTreeMap<String, u64>,
+    /// The times of a store with records that expire.
+    pub(crate) times: Option<RecordedTimes>,
     /// Keyspace numbers by name.
     pub(super) names: BTreeMap<String, KeyspaceId>,
     /// The numbers of all tables.
@@ -149,6 +155,7 @@ impl ManifestState {
             known: BTreeSet::new(),
             format: newest_format(),
             retired: BTreeMap::new(),
+            times: None,
         }
     }
 
@@ -251,7 +258,8 @@ impl ManifestState {
         let added = edit.added.iter().map(|(id, ..)| *id);
         let typed = edit.types.iter().map(|(id, _)| *id);
         let indexes = edit.indexes.iter().map(|(id, _)| *id);
-        let changed = removed.chain(added).chain(typed).chain(indexes);
+        let options = edit.options.iter().map(|(id, _)| *id);
+        let changed = removed.chain(added).chain(typed).chain(indexes).chain(options);
         let named: BTreeSet<KeyspaceId> =
             created.chain(edit.keyspaces_dropped.iter().copied()).chain(changed).collect();
         let keyspaces = named.into_iter().map(|id| (id, self.keyspaces.get(&id).cloned())).collect();
@@ -307,9 +315,13 @@ impl ManifestState {
         for (id, index) in &edit.indexes {
             self.state_index(*id, index)?;
         }
+        for (id, options) in &edit.options {
+            self.state_options(*id, options)?;
+        }
         self.bound.extend(edit.bound.iter().copied());
         self.known.extend(&edit.known);
         self.retired.extend(edit.retired.iter().cloned());
+        self.note_times(edit.times);
         for &(number, bytes) in &edit.value_files_added {
             self.check_unused(number)?;
             self.value_files.insert(number, ValueFileMeta { bytes, live_bytes: 0, tables: 0 });
@@ -362,7 +374,9 @@ impl ManifestState {
             known: self.known.iter().copied().collect(),
             types: self.types(),
             indexes: self.indexes().map(|(id, index)| (id, Arc::clone(index))).collect(),
+            options: self.options(),
             retired: self.retired.iter().map(|(name, &since_s)| (name.clone(), since_s)).collect(),
+            times: self.times,
             ..ManifestEdit::default()
         }
     }
@@ -376,6 +390,21 @@ impl ManifestState {
     /// The indexes, with the keyspaces of their entries.
     pub(crate) fn indexes(&self) -> impl Iterator<Item = (KeyspaceId, &Arc<IndexRecord>)> {
         self.keyspaces.iter().filter_map(|(&id, keyspace)| Some((id, keyspace.index.as_ref()?)))
+    }
+
+    /// The options of all keyspaces that have any of their own.
+    pub(crate) fn options(&self) -> Vec<(KeyspaceId, KeyspaceOptions)> {
+        let own = self.keyspaces.iter().filter(|(_, keyspace)| !keyspace.options.is_default());
+        own.map(|(&id, keyspace)| (id, keyspace.options.clone())).collect()
+    }
+
+    fn state_options(&mut self, id: KeyspaceId, options: &KeyspaceOptions) -> EditResult {
+        let Some(keyspace) = self.keyspaces.get_mut(&id) else {
+            return refuse(format!("options are stated for keyspace {id}, which does not exist"));
+        };
+        keyspace.options = options.clone();
+        self.format = self.format.max(OPTIONS_FORMAT);
+        Ok(())
     }
 
     /// An edit that lets no index count as complete.
@@ -395,6 +424,15 @@ impl ManifestState {
         keyspace.index = Some(Arc::clone(index));
         self.format = self.format.max(INDEXED_FORMAT);
         Ok(())
+    }
+
+    /// Notes the times of a store with records that expire: they never go back.
+    pub(crate) fn note_times(&mut self, times: Option<RecordedTimes>) {
+        let Some(times) = times else { return };
+        let before = self.times.unwrap_or_default();
+        let (told_ms, base_ms) = (before.told_ms.max(times.told_ms), before.base_ms.max(times.base_ms));
+        self.times = Some(RecordedTimes { told_ms, base_ms });
+        self.format = self.format.max(EXPIRING_FORMAT);
     }
 
     fn state_types(&mut self, id: KeyspaceId, stated: &StatedTypes) -> EditResult {

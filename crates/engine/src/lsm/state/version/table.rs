@@ -21,6 +21,8 @@ const FILE_ID_FLAG: u64 = 8;
 const TAIL_FLAG: u64 = 16;
 /// The name of the object follows at the end.
 const OBJECT_FLAG: u64 = 32;
+/// The records that expire follow at the very end.
+const EXPIRING_FLAG: u64 = 64;
 /// Longer names of objects are not taken; that of S3 has at most 1,024 bytes, with the URL.
 const OBJECT_NAME_BYTES_MAX: usize = 1024;
 
@@ -56,6 +58,17 @@ pub(crate) struct TableFileMeta {
     pub(crate) tail: Option<Arc<[u8]>>,
     /// On an object store: the name of a table that was ingested by reference, which it keeps.
     pub(crate) object: Option<Arc<str>>,
+    /// The entries that expire, if there are any.
+    pub(crate) expiring: Option<ExpiringEntries>,
+}
+
+/// The entries of a table that expire: their number, and the times of the first and the last one of them, in
+/// milliseconds since the start of 1970.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct ExpiringEntries {
+    pub(crate) entries: u64,
+    pub(crate) first_ms: u64,
+    pub(crate) last_ms: u64,
 }
 
 /// Whether a table of this name may be ingested by reference: no file of a store ever has it.
@@ -102,6 +115,31 @@ impl TableFileMeta {
         self.tombstones > 0 || self.shadowed > 0 || self.has_range_tombstones
     }
 
+    /// Counts an entry that expires.
+    pub(crate) fn note_expiring(&mut self, expires_ms: u64) {
+        let one = ExpiringEntries { entries: 0, first_ms: expires_ms, last_ms: expires_ms };
+        let all = self.expiring.get_or_insert(one);
+        all.entries += 1;
+        (all.first_ms, all.last_ms) = (all.first_ms.min(expires_ms), all.last_ms.max(expires_ms));
+    }
+
+    /// Whether nothing else is in it than entries that expire up to a time.
+    pub(crate) fn has_expired_by(&self, time_ms: u64) -> bool {
+        let all = self.expiring.filter(|all| all.entries == self.records && !self.has_range_tombstones);
+        all.is_some_and(|all| all.last_ms <= time_ms)
+    }
+
+    /// An estimate of the entries that expire up to a time: at least one, if there is any. Times in between are taken
+    /// for evenly distributed.
+    pub(crate) fn expired_by(&self, time_ms: u64) -> u64 {
+        let Some(all) = self.expiring.filter(|all| all.first_ms <= time_ms) else { return 0 };
+        if all.last_ms <= time_ms {
+            return all.entries;
+        }
+        let (past, whole) = (u128::from(time_ms - all.first_ms), u128::from(all.last_ms - all.first_ms));
+        ((u128::from(all.entries) * past / whole) as u64).max(1)
+    }
+
     /// Bytes that it points at in all value files.
     pub(crate) fn value_bytes(&self) -> u64 {
         self.values.iter().map(|(_, bytes)| bytes).sum()
@@ -126,7 +164,8 @@ impl TableFileMeta {
             | flag(self.global_sequence.is_some(), GLOBAL_SEQUENCE_FLAG)
             | flag(self.file_id.is_some(), FILE_ID_FLAG)
             | flag(self.tail.is_some(), TAIL_FLAG)
-            | flag(self.object.is_some(), OBJECT_FLAG);
+            | flag(self.object.is_some(), OBJECT_FLAG)
+            | flag(self.expiring.is_some(), EXPIRING_FLAG);
         put_varint(out, flags);
         put_varint(out, self.smallest_sequence);
         put_varint(out, self.largest_sequence);
@@ -147,6 +186,9 @@ impl TableFileMeta {
         if let Some(object) = &self.object {
             put_bytes(out, object.as_bytes());
         }
+        if let Some(ExpiringEntries { entries, first_ms, last_ms }) = self.expiring {
+            [entries, first_ms, last_ms].into_iter().for_each(|number| put_varint(out, number));
+        }
     }
 
     /// Decodes metadata; `None` if it is malformed or inconsistent.
@@ -161,7 +203,7 @@ impl TableFileMeta {
             largest: take_bytes(bytes, at)?.to_vec(),
             ..Self::default()
         };
-        let flags = take_varint(bytes, at).filter(|&flags| flags < 2 * OBJECT_FLAG)?;
+        let flags = take_varint(bytes, at).filter(|&flags| flags < 2 * EXPIRING_FLAG)?;
         meta.largest_excluded = flags & LARGEST_EXCLUDED_FLAG != 0;
         if meta.largest_excluded && known_end(&meta.largest).is_empty() {
             meta.largest = Vec::new();
@@ -186,6 +228,10 @@ impl TableFileMeta {
         if flags & OBJECT_FLAG != 0 {
             meta.object = Some(std::str::from_utf8(take_bytes(bytes, at)?).ok()?.into());
         }
+        if flags & EXPIRING_FLAG != 0 {
+            let (entries, first_ms) = (take_varint(bytes, at)?, take_varint(bytes, at)?);
+            meta.expiring = Some(ExpiringEntries { entries, first_ms, last_ms: take_varint(bytes, at)? });
+        }
         meta.is_sensible().then_some(meta)
     }
 
@@ -201,6 +247,9 @@ impl TableFileMeta {
             && (self.records > 0 || self.has_range_tombstones)
             && self.tail.as_ref().is_none_or(|tail| tail.len() as u64 <= self.bytes)
             && self.object.as_ref().is_none_or(|object| is_object_name(object))
+            && self.expiring.is_none_or(|all| {
+                (1..=self.records - self.tombstones).contains(&all.entries) && all.first_ms <= all.last_ms
+            })
             && self.values.is_sorted_by(|one, next| one.0 < next.0)
     }
 }

@@ -3,6 +3,7 @@
 //! edit and state is encoded and decoded.
 
 use super::edit::{ManifestEdit, StatedTypes};
+use super::keyspace_options::KeyspaceOptions;
 use super::levels::{KeyspaceLevels, LEVELS};
 use super::state::ManifestState;
 use super::table::TableFileMeta;
@@ -39,6 +40,7 @@ fn drawn(random: &mut Random, number: u64, sequence: u64, files: &[u64]) -> Tabl
     let mut table = table(number, smallest, largest, (sequence, sequence + random.below(3)));
     table.tombstones = random.below(11);
     table.has_range_tombstones = random.one_in(4);
+    (0..random.below(4)).for_each(|_| table.note_expiring(random.below(1000)));
     table.largest_excluded = table.has_range_tombstones && random.one_in(2);
     table.global_sequence = random.one_in(5).then_some(sequence);
     table.object = random.one_in(6).then(|| ["part-17", "a table", "000001.log"][random.below(3) as usize].into());
@@ -56,6 +58,7 @@ struct StateModel {
     tables: BTreeMap<(u32, usize, u64), TableFileMeta>,
     names: BTreeMap<u32, String>,
     types: BTreeMap<u32, StatedTypes>,
+    options: BTreeMap<u32, KeyspaceOptions>,
     files: BTreeMap<u64, u64>,
     logs: BTreeSet<u64>,
 }
@@ -69,6 +72,7 @@ impl StateModel {
                 .collect(),
             names: state.keyspaces.iter().map(|(&id, keyspace)| (id, keyspace.name.clone())).collect(),
             types: state.keyspaces.iter().map(|(&id, keyspace)| (id, keyspace.types.clone())).collect(),
+            options: state.options().into_iter().collect(),
             files: state.value_files.iter().map(|(&number, file)| (number, file.bytes)).collect(),
             logs: state.logs.clone(),
         }
@@ -82,6 +86,8 @@ impl StateModel {
             let generation = if stated.generation == 0 { before + 1 } else { stated.generation };
             self.types.insert(*id, StatedTypes { generation, ..stated.clone() });
         }
+        self.options.extend(edit.options.iter().cloned());
+        self.options.retain(|_, options| !options.is_default());
         self.files.extend(edit.value_files_added.iter().copied());
         for &(keyspace, level, number) in &edit.removed {
             self.tables.remove(&(keyspace, level, number)).unwrap();
@@ -92,6 +98,7 @@ impl StateModel {
         for &id in &edit.keyspaces_dropped {
             self.names.remove(&id).unwrap();
             self.types.remove(&id).unwrap();
+            self.options.remove(&id);
             self.tables.retain(|&(keyspace, ..), _| keyspace != id);
         }
         edit.value_files_removed.iter().for_each(|number| assert!(self.files.remove(number).is_some()));
@@ -174,6 +181,12 @@ fn random_edit(random: &mut Random, state: &ManifestState) -> ManifestEdit {
             StatedTypes { generation, ..StatedTypes::next(Arc::new(RecordType::new(KeyType::U64, values))) },
         ));
     }
+    if random.one_in(8) {
+        let keyspace = keyspaces[random.below(keyspaces.len() as u64) as usize];
+        let bits = random.one_in(2).then(|| random.below(33) as u32);
+        let options = KeyspaceOptions::default().filter_bits_per_key(bits);
+        edit.options.push((keyspace, options.separation_bytes(random.one_in(2).then(|| random.next_u64()))));
+    }
     for _ in 0..random.below(4) {
         let keyspace = keyspaces[random.below(keyspaces.len() as u64) as usize];
         let table = drawn(random, number, state.last_sequence + 1, &files);
@@ -221,6 +234,8 @@ fn a_state_is_what_its_edits_say_and_nothing_inconsistent_is_taken() {
                     }
                     let mut again = ManifestState::empty(7);
                     again.change(&next.as_edit()).unwrap();
+                    // The format is that of the header.
+                    again.format = next.format;
                     assert_eq!(again, next);
                     state = next;
                     taken += 1;
@@ -294,6 +309,7 @@ fn each_wrong_edit_is_refused() {
     assert!(with(&|edit| edit.keyspaces_dropped.push(1)).is_err());
     assert!(with(&|edit| edit.keyspaces_created.push((1, "a".to_owned()))).is_err(), "number not given out");
     assert!(with(&|edit| edit.types.push((1, StatedTypes::default()))).is_err(), "types of no keyspace");
+    assert!(with(&|edit| edit.options.push((1, KeyspaceOptions::default()))).is_err(), "options of no keyspace");
     let create = |name: &str| {
         let created = vec![(1, name.to_owned())];
         state.apply(&ManifestEdit { keyspaces_created: created, next_keyspace: Some(2), ..ManifestEdit::default() })
@@ -323,11 +339,15 @@ fn every_cut_and_every_changed_byte_of_an_edit_is_decoded_or_refused_without_a_p
             state = next;
         }
     }
-    let mut bytes = Vec::new();
-    state.as_edit().encode(&mut bytes);
+    let (mut bytes, mut edit) = (Vec::new(), state.as_edit());
+    edit.options.clear();
+    edit.encode(&mut bytes);
     for cut in 0..bytes.len() {
         assert_eq!(ManifestEdit::decode(&bytes[..cut]), None);
     }
+    // Options come last, and only if there are any.
+    bytes.clear();
+    state.as_edit().encode(&mut bytes);
     for place in 0..bytes.len() {
         for change in [1, 0x7f, 0x80, 0xff] {
             let mut changed = bytes.clone();

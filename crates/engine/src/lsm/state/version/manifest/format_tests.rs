@@ -3,15 +3,20 @@
 //! describes.
 
 use super::{ClosedLengths, Manifest, recover};
+use crate::block::compress::Compression;
 use crate::io::{MemoryStorage, Storage};
 use crate::lsm::objects::ObjectFolder;
+use crate::lsm::state::expiry::rule::ExpiryRule;
+use crate::lsm::state::expiry::store_time::RecordedTimes;
 use crate::lsm::state::value_forms::ValueForms;
 use crate::lsm::state::version::{
-    ALTERED_FORMAT, INDEXED_FORMAT, IndexRecord, ManifestEdit, ManifestState, StatedTypes, TableFileMeta,
+    ALTERED_FORMAT, EXPIRING_FORMAT, INDEXED_FORMAT, IndexRecord, KeyspaceOptions, ManifestEdit, ManifestState,
+    OPTIONS_FORMAT, StatedTypes, TableFileMeta,
 };
 use crate::types::{IndexDefinition, KeyType, RecordType, ValueType};
 use std::fmt::Write;
 use std::sync::Arc;
+use std::time::Duration;
 
 const DOCUMENT: &str = include_str!("../../../../../../../docs/format/manifest.md");
 
@@ -209,4 +214,50 @@ fn the_documents_index_is_what_the_code_writes_and_reads_in_a_manifest_of_the_th
     let of_itself = IndexRecord { owner: 1, ..IndexRecord::clone(&complete) };
     let edit = ManifestEdit { indexes: vec![(1, Arc::new(of_itself))], ..ManifestEdit::default() };
     assert!(recovered.apply(&edit).is_err());
+}
+
+#[test]
+fn the_documents_times_and_rules_are_what_the_code_writes_and_reads_in_a_manifest_of_the_fifth_version() {
+    let times = RecordedTimes { told_ms: 1_700_000_000_123, base_ms: 1_700_000_000_000 };
+    let after = KeyspaceOptions::default().expiry(ExpiryRule::After(Duration::from_secs(1800)));
+    let edit = ManifestEdit { times: Some(times), options: vec![(0, after.clone())], ..ManifestEdit::default() };
+    let (mut code, mut plain) = (Vec::new(), Vec::new());
+    edit.encode(&mut code);
+    ManifestEdit::default().encode(&mut plain);
+    check("times", &code[plain.len()..]);
+    let state = new_store().apply(&edit).unwrap();
+    assert_eq!((state.format, state.times, &state.keyspaces[&0].options), (EXPIRING_FORMAT, Some(times), &after));
+    let memory = MemoryStorage::new();
+    let storage: Arc<dyn Storage> = Arc::new(memory.clone());
+    let mut manifest = Manifest::create(&storage, 4, &state, None).unwrap();
+    let earlier = RecordedTimes { told_ms: 5, base_ms: 5 };
+    let edit = ManifestEdit {
+        times: Some(earlier),
+        options: vec![(0, KeyspaceOptions::default())],
+        ..ManifestEdit::default()
+    };
+    manifest.append(&edit).unwrap();
+    manifest.sync().unwrap();
+    assert_eq!(memory.content("000004.manifest").unwrap()[8..12], EXPIRING_FORMAT.to_le_bytes());
+    let recovered = recover(&memory).unwrap().unwrap().state;
+    assert_eq!((recovered.times, &recovered.keyspaces[&0].options.expiry), (Some(times), &None), "times never go back");
+}
+
+#[test]
+fn the_documents_options_are_what_the_code_writes_and_reads_in_a_manifest_of_the_fourth_version() {
+    let options = KeyspaceOptions::default().filter_bits_per_key(12).separation_bytes(4096).block_bytes(16 << 10);
+    let options = options.compression(Compression::Lz4);
+    check("options", &options.encode());
+    let edit = ManifestEdit { options: vec![(0, options.clone())], ..ManifestEdit::default() };
+    let state = new_store().apply(&edit).unwrap();
+    assert_eq!((state.format, &state.keyspaces[&0].options), (OPTIONS_FORMAT, &options));
+    let memory = MemoryStorage::new();
+    let storage: Arc<dyn Storage> = Arc::new(memory.clone());
+    let mut manifest = Manifest::create(&storage, 4, &state, None).unwrap();
+    let edit = ManifestEdit { options: vec![(0, options.block_bytes(None))], ..ManifestEdit::default() };
+    manifest.append(&edit).unwrap();
+    manifest.sync().unwrap();
+    assert_eq!(memory.content("000004.manifest").unwrap()[8..12], OPTIONS_FORMAT.to_le_bytes());
+    let state = ManifestState { next_file: 67, ..state.apply(&edit).unwrap() };
+    assert_eq!(recover(&memory).unwrap().unwrap().state, state);
 }

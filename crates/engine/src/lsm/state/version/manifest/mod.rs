@@ -21,6 +21,6 @@ pub(crate) use read::{
     ReadManifest, RecoveredManifest, manifest_numbers, manifest_store, recover, recover_at, recover_manifest,
     recover_on, recover_with_true_version, remove_leftovers, stated_anchor,
 };
-pub use record::{ALTERED_FORMAT, INDEXED_FORMAT, STORE_FORMAT, set_newest_format};
+pub use record::{ALTERED_FORMAT, EXPIRING_FORMAT, INDEXED_FORMAT, OPTIONS_FORMAT, STORE_FORMAT, set_newest_format};
 pub(crate) use record::{ClosedLengths, newest_format};
 pub(crate) use write::Manifest;

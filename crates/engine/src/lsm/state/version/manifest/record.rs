@@ -20,6 +20,15 @@ pub const ALTERED_FORMAT: u32 = 2;
 /// their entries.
 pub const INDEXED_FORMAT: u32 = 3;
 
+/// The format of a store with a keyspace that has options of its own: see
+/// [`Keyspace::set_options`](crate::lsm::Keyspace::set_options). A program that does not know it would take their
+/// record for damage.
+pub const OPTIONS_FORMAT: u32 = 4;
+
+/// The format of a store with records that expire: see [`Keyspace::insert_with`](crate::lsm::Keyspace::insert_with). A
+/// program that does not know it would show them after their time.
+pub const EXPIRING_FORMAT: u32 = 5;
+
 /// `magic | version: u32 | flags: u32 | owner: u64 | number: u64 | nonce: u64 | checksum: u32`.
 pub(super) const HEADER_BYTES: usize = 44;
 
@@ -37,7 +46,7 @@ static NEWEST_FORMAT: AtomicU32 = AtomicU32::new(STORE_FORMAT);
 
 /// The greatest version of a manifest that this program reads.
 pub(super) fn readable_format() -> u32 {
-    newest_format().max(INDEXED_FORMAT)
+    newest_format().max(EXPIRING_FORMAT)
 }
 
 /// The newest format that this program gives to new stores.

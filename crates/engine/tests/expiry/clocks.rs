@@ -1,0 +1,104 @@
+//! Clocks of stores with records that expire: set back, far ahead, after reopenings, in other processes.
+
+use crate::support::{DAY, HOUR, START, at, format_of, small, store};
+use ogive::io::Clock;
+use ogive::lsm::{EXPIRING_FORMAT, STORE_FORMAT};
+use ogive::{Cause, Db};
+use std::time::Duration;
+
+#[test]
+fn a_clock_that_is_set_back_lets_no_record_come_back_also_after_a_reopening() {
+    let (clock, db, storage) = store();
+    db.insert_with("a", "1", at(START + HOUR)).unwrap();
+    clock.pass(2 * HOUR);
+    assert_eq!(db.get("a").unwrap(), None);
+    clock.set_unix_ms(START);
+    assert_eq!(db.get("a").unwrap(), None);
+    db.close().unwrap();
+    let db = Db::open(storage.clone(), &small(&clock)).unwrap();
+    assert_eq!(db.get("a").unwrap(), None);
+    let reader = Db::open_read_only(storage, &small(&Clock::moved_by_hand(START - DAY))).unwrap();
+    assert_eq!(reader.get("a").unwrap(), None, "a reader knows the time of the writer");
+}
+
+#[test]
+fn a_clock_far_ahead_expires_nothing_beyond_a_day_and_refuses_writes_that_expire_with_both_times() {
+    let (clock, db, storage) = store();
+    db.insert_with("soon", "1", at(START + 20 * HOUR)).unwrap();
+    db.insert_with("later", "1", at(START + 30 * HOUR)).unwrap();
+    clock.set_unix_ms(START + 4000 * DAY);
+    let check = |db: &Db| {
+        assert_eq!(db.get("soon").unwrap(), None);
+        assert_eq!(db.get("later").unwrap().as_deref(), Some(&b"1"[..]));
+        let refused = db.insert_with("new", "1", at(START + 5000 * DAY)).unwrap_err();
+        assert_eq!(refused.cause, Cause::Input);
+        let (time, clock) = ("2024-10-05T00:00:00", "2035-09-17T00:00:00");
+        let text = refused.to_string();
+        assert!(text.contains(time) && text.contains(clock) && text.contains("clock_ahead_max"), "{text}");
+        assert_eq!(db.get("new").unwrap(), None);
+        db.insert("plain", "1").unwrap();
+    };
+    for _ in 0..4 {
+        check(&db);
+        db.flush().unwrap();
+    }
+    db.close().unwrap();
+    for _ in 0..3 {
+        let db = Db::open(storage.clone(), &small(&clock)).unwrap();
+        check(&db);
+        db.compact().unwrap();
+        db.close().unwrap();
+    }
+    let trusting = small(&clock).expiry(|expiry| expiry.clock_ahead_max(Duration::MAX));
+    let db = Db::open(storage.clone(), &trusting).unwrap();
+    assert_eq!(db.get("later").unwrap(), None);
+    db.insert_with("new", "1", at(START + 5000 * DAY)).unwrap();
+    db.close().unwrap();
+    // Its time is recorded now.
+    let db = Db::open(storage, &small(&clock)).unwrap();
+    db.insert_with("newer", "1", at(START + 5000 * DAY)).unwrap();
+}
+
+#[test]
+fn readers_of_other_processes_use_their_own_clocks() {
+    let (_, db, storage) = store();
+    db.insert_with("a", "1", at(START + HOUR)).unwrap();
+    let reader = |ms: u64| Db::open_read_only(storage.clone(), &small(&Clock::moved_by_hand(ms))).unwrap();
+    assert!(reader(START).get("a").unwrap().is_some() && reader(START + 2 * HOUR).get("a").unwrap().is_none());
+    // The clock of a reader is no better than that of a writer.
+    db.insert_with("b", "1", at(START + 30 * HOUR)).unwrap();
+    assert!(reader(START + 9000 * DAY).get("b").unwrap().is_some());
+}
+
+#[test]
+fn a_store_gets_the_format_of_expiring_records_with_the_first_one_and_not_before() {
+    let (_, db, storage) = store();
+    db.insert("a", "1").unwrap();
+    db.flush().unwrap();
+    assert_eq!(format_of(&storage), STORE_FORMAT);
+    let mut refused = db.batch();
+    refused.insert_with(&db, vec![0; 1 << 20], "1", at(START)).insert(&db, "b", "1");
+    assert!(refused.commit().is_err());
+    assert_eq!(format_of(&storage), STORE_FORMAT);
+    db.insert_with("a", "1", at(START)).unwrap();
+    assert_eq!(format_of(&storage), EXPIRING_FORMAT);
+}
+
+#[test]
+fn times_at_the_ends_are_taken() {
+    let (clock, db, storage) = store();
+    db.insert_with("past", "1", std::time::SystemTime::UNIX_EPOCH - Duration::from_secs(1)).unwrap();
+    db.insert_with("future", "1", at(u64::MAX >> 12)).unwrap();
+    clock.pass(10_000 * DAY);
+    for _ in 0..2 {
+        assert_eq!(db.get("past").unwrap(), None);
+        assert_eq!(db.get("future").unwrap().as_deref(), Some(&b"1"[..]));
+        db.compact().unwrap();
+    }
+    db.close().unwrap();
+    let clock = Clock::moved_by_hand(u64::MAX);
+    let options = small(&clock).expiry(|expiry| expiry.clock_ahead_max(Duration::MAX).grace(Duration::MAX));
+    let db = Db::open(storage, &options).unwrap();
+    db.compact().unwrap();
+    assert_eq!(db.iter().count(), 0);
+}
