@@ -4,6 +4,7 @@
 
 mod crash;
 mod definitions;
+mod lookups;
 mod model;
 mod support;
 mod threads;

@@ -3,22 +3,19 @@
 
 use super::db::Db;
 use super::keyspace::Keyspace;
-use super::range::DbRange;
+use super::lookups::index_rows::{IndexRows, RowsOfIndex};
+use super::pinned_types::PinnedTypes;
 use super::snapshot::DbSnapshot;
 use crate::block::Slice;
 use crate::error::{Error, Result};
 use crate::lsm::indexes::compare::NoteFault;
+use crate::lsm::read::scan::ScanBounds;
 use crate::lsm::state::indexes::kept::KeptIndex;
 use crate::lsm::state::keyspace_tree::KeyspaceTree;
-use crate::types::{IndexDefinition, KeyType, Value, end_of_prefix};
-use std::collections::VecDeque;
+use crate::types::{Component, IndexDefinition, KeyType, ResolvedIndex, Value, end_of_prefix};
 use std::fmt;
 use std::ops::Bound;
 use std::sync::Arc;
-
-/// Rows that are read in the first wave of a lookup, and at most in a later one.
-const WAVE_MIN: usize = 16;
-const WAVE_MAX: usize = 256;
 
 /// Bytes behind a component of variable length, which a prefix of it lacks.
 const COMPONENT_END_BYTES: usize = 2;
@@ -28,6 +25,8 @@ const COMPONENT_END_BYTES: usize = 2;
 pub struct KeyspaceIndex {
     keyspace: Keyspace,
     index: KeptIndex,
+    /// The types in which rows are read, unless those of now.
+    read_as: Option<PinnedTypes>,
 }
 
 impl Db {
@@ -133,7 +132,22 @@ impl Db {
     }
 
     fn of_index(&self, (tree, index): (Arc<KeyspaceTree>, KeptIndex)) -> KeyspaceIndex {
-        KeyspaceIndex { keyspace: Keyspace::new(Arc::clone(self.open()), tree), index }
+        KeyspaceIndex { keyspace: Keyspace::new(Arc::clone(self.open()), tree), index, read_as: None }
+    }
+}
+
+impl Keyspace {
+    /// Its index of this name.
+    ///
+    /// # Errors
+    /// As [`Db::index`]; [`Cause::Input`](crate::Cause::Input) for one of another keyspace.
+    pub(crate) fn index(&self, name: &str) -> Result<KeyspaceIndex> {
+        let index = self.store()?.index(name)?;
+        if index.keyspace == *self {
+            return Ok(index);
+        }
+        let of = index.keyspace.name();
+        Err(Error::input(format!("the index {name:?} is of the keyspace {of:?}, not of {:?}", self.name())))
     }
 }
 
@@ -197,6 +211,19 @@ impl KeyspaceIndex {
     /// # Errors
     /// As [`Self::get`].
     pub fn range(&self, from: Bound<&[Value]>, to: Bound<&[Value]>) -> Result<KeyspaceIndexRange> {
+        self.between(self.bounds(from, to)?)
+    }
+
+    /// The records whose values begin with these, the last of which is the beginning of a text or of bytes.
+    ///
+    /// # Errors
+    /// As [`Self::get`].
+    pub fn prefix(&self, values: &[Value]) -> Result<KeyspaceIndexRange> {
+        self.between(self.prefix_bounds(values)?)
+    }
+
+    /// The bounds of the entries with values between two bounds.
+    pub(super) fn bounds(&self, from: Bound<&[Value]>, to: Bound<&[Value]>) -> Result<ScanBounds> {
         let start = match from {
             Bound::Unbounded => Bound::Unbounded,
             Bound::Included(values) => Bound::Included(self.encode(values)?),
@@ -210,20 +237,17 @@ impl KeyspaceIndex {
             Bound::Excluded(values) => Bound::Excluded(self.encode(values)?),
             Bound::Included(values) => end_of_prefix(&self.encode(values)?).map_or(Bound::Unbounded, Bound::Excluded),
         };
-        self.between(start, end)
+        Ok((start, end))
     }
 
-    /// The records whose values begin with these, the last of which is the beginning of a text or of bytes.
-    ///
-    /// # Errors
-    /// As [`Self::get`].
-    pub fn prefix(&self, values: &[Value]) -> Result<KeyspaceIndexRange> {
+    /// The bounds of the entries whose values begin with these.
+    pub(super) fn prefix_bounds(&self, values: &[Value]) -> Result<ScanBounds> {
         let mut start = self.encode(values)?;
         if matches!(values.last(), Some(Value::Text(_) | Value::Bytes(_))) {
             start.truncate(start.len().saturating_sub(COMPONENT_END_BYTES));
         }
         let end = end_of_prefix(&start).map_or(Bound::Unbounded, Bound::Excluded);
-        self.between(Bound::Included(start), end)
+        Ok((Bound::Included(start), end))
     }
 
     fn encode(&self, values: &[Value]) -> Result<Vec<u8>> {
@@ -231,12 +255,55 @@ impl KeyspaceIndex {
         KeyType::Tuple(tuple).encode_prefix(values)
     }
 
-    fn between(&self, start: Bound<Vec<u8>>, end: Bound<Vec<u8>>) -> Result<KeyspaceIndexRange> {
-        let snapshot = self.keyspace.store()?.snapshot();
+    fn between(&self, bounds: ScanBounds) -> Result<KeyspaceIndexRange> {
+        self.rows(&self.keyspace.store()?.snapshot(), bounds).map(KeyspaceIndexRange)
+    }
+
+    /// The rows whose entries are within bounds, as of a snapshot.
+    ///
+    /// # Errors
+    /// [`Cause::Input`](crate::Cause::Input) if the index is not complete, and for a snapshot of another store;
+    /// [`Cause::Conflict`](crate::Cause::Conflict) if it was not complete at the snapshot.
+    pub(super) fn rows(&self, snapshot: &DbSnapshot, bounds: ScanBounds) -> Result<IndexRows> {
+        let (tree, core) = (self.keyspace.tree(), self.keyspace.core());
+        let of_now = tree.indexes.get();
+        let of_now = of_now.iter().find(|index| index.entries.id == self.index.entries.id);
+        // Of one that was dropped, its range tells.
+        let KeptIndex { record, complete_from, .. } = of_now.unwrap_or(&self.index);
+        if !record.is_complete {
+            return Err(core.no_index(self.name(), true));
+        }
+        if snapshot.sequence() < *complete_from {
+            let detail = format!("its index {:?} was created since the transaction began", self.name());
+            return Err(Error::conflict(core.path(), &tree.name, detail));
+        }
         let entries = Keyspace::new(Arc::clone(self.keyspace.open()), Arc::clone(&self.index.entries));
-        let entries = snapshot.range::<Vec<u8>>(&entries, (start, end));
-        let (front, back) = Default::default();
-        Ok(KeyspaceIndexRange { index: self.clone(), snapshot, entries, front, back, wave: WAVE_MIN, is_done: false })
+        let entries = snapshot.range::<Vec<u8>>(&entries, bounds);
+        let of = RowsOfIndex { index: self.index.clone(), rows: self.keyspace.clone(), read_as: self.read_as.clone() };
+        Ok(IndexRows::new(of, snapshot.clone(), entries))
+    }
+
+    /// The keyspace of its entries.
+    pub(super) fn entries(&self) -> &Arc<KeyspaceTree> {
+        &self.index.entries
+    }
+
+    /// Its definition for the types that the keyspace has now.
+    pub(super) fn resolved(&self) -> Result<Arc<ResolvedIndex>> {
+        self.index.resolved(self.keyspace.tree())
+    }
+
+    /// The components of its entries.
+    ///
+    /// # Errors
+    /// As [`Self::value_types`].
+    pub(crate) fn components(&self) -> Result<Vec<Component>> {
+        Ok(self.resolved()?.tuple().components().collect())
+    }
+
+    /// The same index, whose rows are read in these types.
+    pub(crate) fn reading_as(self, types: &PinnedTypes) -> Self {
+        Self { read_as: Some(types.clone()), ..self }
     }
 }
 
@@ -249,83 +316,18 @@ impl fmt::Debug for KeyspaceIndex {
 /// Records in the order of an index, as of one time, from either end: see [`KeyspaceIndex::range`]. Rows are read in
 /// waves, and compared with the entries that led to them.
 #[derive(Debug)]
-pub struct KeyspaceIndexRange {
-    index: KeyspaceIndex,
-    snapshot: DbSnapshot,
-    entries: DbRange,
-    /// Records that were read from each end, in the order in which that end returns them.
-    front: VecDeque<(Slice, Slice)>,
-    back: VecDeque<(Slice, Slice)>,
-    wave: usize,
-    is_done: bool,
-}
-
-impl KeyspaceIndexRange {
-    /// The next record of an end.
-    fn step(&mut self, forward: bool) -> Option<Result<(Slice, Slice)>> {
-        loop {
-            let ready = if forward { &mut self.front } else { &mut self.back };
-            if let Some(record) = ready.pop_front() {
-                return Some(Ok(record));
-            }
-            if self.is_done {
-                let others = if forward { &mut self.back } else { &mut self.front };
-                return others.pop_back().map(Ok);
-            }
-            if let Err(error) = self.read(forward) {
-                self.is_done = true;
-                (self.front, self.back) = Default::default();
-                return Some(Err(error));
-            }
-        }
-    }
-
-    /// Reads the rows of the next entries of an end.
-    fn read(&mut self, forward: bool) -> Result<()> {
-        let mut entries = Vec::with_capacity(self.wave);
-        while entries.len() < self.wave {
-            let next = if forward { self.entries.next() } else { self.entries.next_back() };
-            match next {
-                Some(entry) => entries.push(entry?.0),
-                None => break,
-            }
-        }
-        self.is_done = entries.len() < self.wave;
-        self.wave = (self.wave * 2).min(WAVE_MAX);
-        let tree = self.index.keyspace.tree();
-        loop {
-            let resolved = self.index.index.resolved(tree)?;
-            let no_entry = || Error::input(format!("an entry of the index {:?} is none", self.index.name()));
-            let key = |entry: &Slice| resolved.key_of(entry).map(Slice::from).ok_or_else(no_entry);
-            let keys = entries.iter().map(key).collect::<Result<Vec<_>>>()?;
-            let rows = self.snapshot.multi_get(&self.index.keyspace, &keys)?;
-            // Rows are read in the types of now.
-            if !Arc::ptr_eq(&resolved, &self.index.index.resolved(tree)?) {
-                continue;
-            }
-            for ((entry, key), row) in entries.iter().zip(keys).zip(rows) {
-                let Some(row) = row else { continue };
-                let values = resolved.values_of(&key, &row)?;
-                if values.is_some_and(|values| entry.get(..entry.len() - key.len()) == Some(&values.bytes[..])) {
-                    let ready = if forward { &mut self.front } else { &mut self.back };
-                    ready.push_back((key, row));
-                }
-            }
-            return Ok(());
-        }
-    }
-}
+pub struct KeyspaceIndexRange(IndexRows);
 
 impl Iterator for KeyspaceIndexRange {
     type Item = Result<(Slice, Slice)>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        self.step(true)
+        self.0.next().map(|row| row.map(|(_, record)| record))
     }
 }
 
 impl DoubleEndedIterator for KeyspaceIndexRange {
     fn next_back(&mut self) -> Option<Self::Item> {
-        self.step(false)
+        self.0.next_back().map(|row| row.map(|(_, record)| record))
     }
 }
