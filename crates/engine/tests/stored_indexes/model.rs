@@ -137,12 +137,15 @@ impl World {
     }
 
     fn ingest(&mut self, random: &mut Random) {
-        let folder: Arc<dyn Storage> = Arc::new(MemoryStorage::new());
-        let incoming: Users = (0..1 + random.below(5)).map(|_| (random.below(KEYS), user(random))).collect();
-        table(&folder, incoming.clone());
-        let ingested = self.keyspace().ingest_from(&[(folder, "table".to_owned())]).map(drop);
-        let mut after = self.users.clone();
-        after.extend(incoming);
+        let (mut after, mut files) = (self.users.clone(), Vec::new());
+        for _ in 0..1 + random.below(3) {
+            let folder: Arc<dyn Storage> = Arc::new(MemoryStorage::new());
+            let incoming: Users = (0..1 + random.below(5)).map(|_| (random.below(KEYS), user(random))).collect();
+            table(&folder, incoming.clone());
+            files.push((folder, "table".to_owned()));
+            after.extend(incoming);
+        }
+        let ingested = self.keyspace().ingest_from(&files).map(drop);
         self.wrote(ingested, after);
     }
 

@@ -5,14 +5,15 @@ use super::db::Db;
 use super::keyspace::Keyspace;
 use super::lookups::index_rows::{IndexRows, RowsOfIndex};
 use super::pinned_types::PinnedTypes;
+use super::range::DbRange;
 use super::snapshot::DbSnapshot;
 use crate::block::Slice;
-use crate::error::{Error, Result};
+use crate::error::{Cause, Error, Result};
 use crate::lsm::indexes::compare::NoteFault;
 use crate::lsm::read::scan::ScanBounds;
 use crate::lsm::state::indexes::kept::KeptIndex;
 use crate::lsm::state::keyspace_tree::KeyspaceTree;
-use crate::types::{Component, IndexDefinition, KeyType, ResolvedIndex, Value, end_of_prefix};
+use crate::types::{Component, IndexDefinition, KeyType, ResolvedIndex, TupleType, Value, end_of_prefix};
 use std::fmt;
 use std::ops::Bound;
 use std::sync::Arc;
@@ -37,8 +38,8 @@ impl Db {
     ///
     /// Each write of the keyspace then reads the rows that it replaces or removes, and is a transaction of its own: it
     /// is computed again if they were written meanwhile. A row whose values another row has in a unique index is
-    /// refused. Removing a range reads its rows, unless it has no bounds. Tables are [ingested](Keyspace::ingest) as
-    /// one batch, so they must be small, and the indexed columns keep their types.
+    /// refused. Removing a range reads its rows, unless it has no bounds. [Ingested](Keyspace::ingest) tables get
+    /// tables of entries beside them. The indexed columns keep their types.
     ///
     /// The store gets the format [`INDEXED_FORMAT`](crate::lsm::INDEXED_FORMAT), which older programs refuse.
     ///
@@ -265,6 +266,13 @@ impl KeyspaceIndex {
     /// [`Cause::Input`](crate::Cause::Input) if the index is not complete, and for a snapshot of another store;
     /// [`Cause::Conflict`](crate::Cause::Conflict) if it was not complete at the snapshot.
     pub(super) fn rows(&self, snapshot: &DbSnapshot, bounds: ScanBounds) -> Result<IndexRows> {
+        let entries = self.entries_at(snapshot, bounds)?;
+        let of = RowsOfIndex { index: self.index.clone(), rows: self.keyspace.clone(), read_as: self.read_as.clone() };
+        Ok(IndexRows::new(of, snapshot.clone(), entries))
+    }
+
+    /// The entries within bounds, as [`Self::rows`] has them.
+    fn entries_at(&self, snapshot: &DbSnapshot, bounds: ScanBounds) -> Result<DbRange> {
         let (tree, core) = (self.keyspace.tree(), self.keyspace.core());
         let of_now = tree.indexes.get();
         let of_now = of_now.iter().find(|index| index.entries.id == self.index.entries.id);
@@ -278,9 +286,7 @@ impl KeyspaceIndex {
             return Err(Error::conflict(core.path(), &tree.name, detail));
         }
         let entries = Keyspace::new(Arc::clone(self.keyspace.open()), Arc::clone(&self.index.entries));
-        let entries = snapshot.range::<Vec<u8>>(&entries, bounds);
-        let of = RowsOfIndex { index: self.index.clone(), rows: self.keyspace.clone(), read_as: self.read_as.clone() };
-        Ok(IndexRows::new(of, snapshot.clone(), entries))
+        Ok(snapshot.range::<Vec<u8>>(&entries, bounds))
     }
 
     /// The keyspace of its entries.
@@ -299,6 +305,52 @@ impl KeyspaceIndex {
     /// As [`Self::value_types`].
     pub(crate) fn components(&self) -> Result<Vec<Component>> {
         Ok(self.resolved()?.tuple().components().collect())
+    }
+
+    /// The first columns by which it is, up to the first expression, and the type of their values.
+    ///
+    /// # Errors
+    /// As [`Self::value_types`].
+    #[doc(hidden)]
+    pub fn leading_columns(&self) -> Result<Option<(Vec<&str>, TupleType)>> {
+        let columns: Vec<&str> = self.definition().leading_columns().collect();
+        let components: Vec<Component> = self.components()?.into_iter().take(columns.len()).collect();
+        if columns.is_empty() { Ok(None) } else { Ok(Some((columns, TupleType::new(&components)?))) }
+    }
+
+    /// The keys to which the index leads from ranges of values of its first columns, in bytes of their type, as of a
+    /// snapshot. Rows are not read, so that some may have other values. `None` if there are more than `most`, or the
+    /// snapshot is older than the index.
+    ///
+    /// # Errors
+    /// As [`Self::get`].
+    #[doc(hidden)]
+    pub fn keys_within(
+        &self,
+        snapshot: &DbSnapshot,
+        ranges: impl IntoIterator<Item = ScanBounds>,
+        most: usize,
+    ) -> Result<Option<Vec<Slice>>> {
+        let (resolved, mut keys) = (self.resolved()?, Vec::new());
+        let behind = |bytes: Vec<u8>| end_of_prefix(&bytes).map_or(Bound::Unbounded, Bound::Excluded);
+        for (start, end) in ranges {
+            let start = match start {
+                Bound::Excluded(start) => end_of_prefix(&start).map_or(Bound::Excluded(start), Bound::Included),
+                start => start,
+            };
+            let end = if let Bound::Included(end) = end { behind(end) } else { end };
+            let entries = match self.entries_at(snapshot, (start, end)) {
+                Err(Error { cause: Cause::Conflict, .. }) => return Ok(None),
+                entries => entries?,
+            };
+            for entry in entries.keys() {
+                if keys.len() == most {
+                    return Ok(None);
+                }
+                keys.extend(resolved.key_of(&entry?).map(Slice::from));
+            }
+        }
+        Ok(Some(keys))
     }
 
     /// The same index, whose rows are read in these types.
