@@ -54,6 +54,7 @@ pub use handles::changes::DbChanges;
 pub use handles::db::Db;
 pub use handles::keyspace::{Keyspace, Swap};
 pub use handles::keyspace_index::{KeyspaceIndex, KeyspaceIndexRange};
+pub use handles::lookups::in_transaction::DbTransactionIndexRange;
 pub use handles::pinned_types::PinnedTypes;
 pub use handles::range::{DbRange, LazyRecord};
 pub use handles::snapshot::DbSnapshot;

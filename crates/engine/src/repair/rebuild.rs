@@ -271,11 +271,13 @@ fn stated_meta(table: &Table, number: u64, stale: Option<&ManifestState>) -> Tab
     let same = |known: &TableFileMeta| known.number == number && known.file_id == Some(table.file_id());
     let known = stale.and_then(|state| state.tables().find(|(_, _, known)| same(known)));
     let sequence = known.and_then(|(_, _, known)| known.global_sequence).unwrap_or(0);
+    let tombstones = known.filter(|(_, _, known)| known.is_of_removals()).map_or(0, |(_, _, known)| known.tombstones);
     TableFileMeta {
         number,
         records: table.len(),
         has_range_tombstones: table.property(RANGE_TOMBSTONES_PROPERTY).is_some(),
         global_sequence: (!table.is_versioned()).then_some(sequence),
+        tombstones,
         ..TableFileMeta::default()
     }
 }

@@ -8,7 +8,8 @@
 //! | transactions of it | [`DbTransaction::typed`](crate::DbTransaction::typed), [`TypedTransaction`] |
 //! | a table | [`Table::typed`](crate::Table::typed), [`TypedTable`], [`TypedTableWriter`] |
 //! | several values a key | [`Db::multimap`](crate::Db::multimap), [`TypedMultimap`] |
-//! | secondary indexes | [`TypedKeyspace::with_index`], [`IndexedKeyspace`], [`SecondaryIndex`] |
+//! | secondary indexes that the store keeps | [`TypedKeyspace::index`], [`TypedIndex`] |
+//! | those that the program keeps | [`TypedKeyspace::with_index`], [`IndexedKeyspace`], [`SecondaryIndex`] |
 //! | structs as values | [`row!`](crate::row!) |
 //!
 //! Keys and values are given by value or by reference, and read from a [`TypedGuard`] without copying. The types are
@@ -28,6 +29,7 @@ mod parts;
 mod postcard;
 mod row;
 mod scalars;
+mod stored_index;
 mod table;
 #[cfg(test)]
 mod tests;
@@ -42,6 +44,7 @@ pub use multimap::{MultimapRange, MultimapValues, TypedMultimap};
 pub use parts::{Desc, TypedPrefix};
 #[cfg(feature = "postcard")]
 pub use postcard::Postcard;
+pub use stored_index::TypedIndex;
 pub use table::{TypedTable, TypedTableWriter};
 pub use transaction::TypedTransaction;
 

@@ -310,6 +310,18 @@ impl TupleType {
         key.is_empty().then_some(Value::Tuple(values))
     }
 
+    /// The values of the first components, which are all of `bytes`; `None` for other bytes.
+    pub(crate) fn decode_first(&self, mut bytes: &[u8]) -> Option<Vec<Value>> {
+        let mut values = Vec::new();
+        for component in self.components() {
+            if bytes.is_empty() {
+                break;
+            }
+            values.push(component.take_value(&mut bytes)?);
+        }
+        bytes.is_empty().then_some(values)
+    }
+
     /// Reads the components from a record of CSV.
     pub(super) fn parse_value(self, text: &str) -> Option<Value> {
         let values = self.parse_prefix(text)?;

@@ -9,6 +9,7 @@ use ogive::io::{
     StorageWrapper,
 };
 use ogive::lsm::{Db, DbOptions};
+use ogive::types::{IndexDefinition, KeyType, RecordType, Value, ValueType};
 use ogive_testkit::{Fault, FaultInjector, Operation, Random, fast_paths};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -227,6 +228,42 @@ fn a_cold_batch_reads_the_blocks_of_a_level_in_one_wave() {
     // Absent keys that the filter excludes read nothing, and an empty batch neither.
     assert!(calls_of_a_batch(false, 64 << 20, &[3_u64.to_be_bytes()]).len() <= 1);
     assert_eq!(calls_of_a_batch(false, 64 << 20, &[]), []);
+}
+
+#[test]
+fn a_batch_checks_its_values_of_a_unique_index_in_one_wave() {
+    let storage = Noting::new();
+    let options = DbOptions::default().threads(0).levels(|levels| levels.block_bytes(4096));
+    let db = Db::open(Arc::new(storage.clone()), &options).unwrap();
+    let values: ValueType = "{email: text}".parse().unwrap();
+    let row = |number: u64| {
+        values.encode(&Value::Tuple(vec![Value::Text(format!("{:08}@x", number * 31 % 40_000))])).unwrap()
+    };
+    let users = db.keyspace("users").unwrap();
+    drop(users.declare(&RecordType::new(KeyType::U64, values.clone())).unwrap());
+    let mut batch = db.batch();
+    (0..20_000_u64).for_each(|number| _ = batch.insert(&users, number.to_be_bytes(), row(number)));
+    batch.commit().unwrap();
+    db.create_index("by_email", &users, &IndexDefinition::by("email").unwrap().unique()).unwrap();
+    db.compact().unwrap();
+    db.close().unwrap();
+    let db = Db::open(Arc::new(storage.clone()), &options).unwrap();
+    let users = db.keyspace("users").unwrap();
+    // The first lookup of a table reads its filter.
+    assert!(!users.contains_key(90_000_u64.to_be_bytes()).unwrap());
+    storage.take();
+    let mut batch = db.batch();
+    (20_000..39_648_u64)
+        .step_by(307)
+        .for_each(|number| _ = batch.insert(&users, (number + 80_000).to_be_bytes(), row(number)));
+    batch.commit().unwrap();
+    let is_of_data = |call: &Call| match call {
+        Call::Single(purpose) => *purpose == Purpose::Data,
+        Call::Started(purposes) => purposes.contains(&Purpose::Data),
+    };
+    let calls: Vec<Call> = storage.take().into_iter().filter(is_of_data).collect();
+    let [Call::Started(blocks)] = &calls[..] else { panic!("{calls:?}") };
+    assert!((16..=64).contains(&blocks.len()), "{calls:?}");
 }
 
 #[test]

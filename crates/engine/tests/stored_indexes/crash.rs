@@ -1,10 +1,10 @@
 //! Crash tests of indexes. Goal: after a power loss, rows and entries agree, what was acknowledged is there, and an
-//! index that was not finished can be created again. Method: writes, an index that is built among them, one that is
-//! dropped, flushes and compactions on a simulated disk, with a power loss at every call that changes it.
+//! index that was not finished can be created again. Method: writes, ingestions, an index that is built among them, one
+//! that is dropped, flushes and compactions on a simulated disk, with a power loss at every call that changes it.
 
-use crate::support::{User, Users, check, definitions, key, small, users};
-use ogive::io::Storage;
-use ogive::{Cause, Db, Error, Result};
+use crate::support::{User, Users, check, definitions, drawn, key, small, table, users};
+use ogive::io::{MemoryStorage, Storage};
+use ogive::{Cause, Db, Error, Keyspace, Result};
 use ogive_testkit::{CrashOptions, Random, Repeat, SimulatedDisk, enumerate_crashes, seeds};
 use std::sync::Arc;
 
@@ -45,6 +45,9 @@ fn try_work(disk: &SimulatedDisk, seed: u64, work: &mut Work) -> Result<()> {
             Err(Error { cause: Cause::NotUnique, .. }) => work.next = work.users.clone(),
             Err(error) => return Err(error),
         }
+        if matches!(round, 4 | 8 | 10) {
+            ingest(&keyspace, &mut random, work)?;
+        }
         match round {
             3 => drop(db.create_index("by_country", &keyspace, &definitions()[1].1)?),
             5 => match db.create_index("by_email", &keyspace, &definitions()[0].1) {
@@ -59,6 +62,25 @@ fn try_work(disk: &SimulatedDisk, seed: u64, work: &mut Work) -> Result<()> {
         }
     }
     db.close()
+}
+
+/// Ingests two tables, whose rows replace some.
+fn ingest(keyspace: &Keyspace, random: &mut Random, work: &mut Work) -> Result<()> {
+    work.next = work.users.clone();
+    let mut files = Vec::new();
+    for _ in 0..2 {
+        let rows: Users = (0..3).map(|_| (random.below(8), drawn(random))).collect();
+        let folder: Arc<dyn Storage> = Arc::new(MemoryStorage::new());
+        table(&folder, rows.clone());
+        files.push((folder, "table".to_owned()));
+        work.next.extend(rows);
+    }
+    match keyspace.ingest_from(&files) {
+        Ok(_) => work.users = work.next.clone(),
+        Err(Error { cause: Cause::NotUnique, .. }) => work.next = work.users.clone(),
+        Err(error) => return Err(error),
+    }
+    Ok(())
 }
 
 fn find(work: &Work, disk: &SimulatedDisk) -> Result<(), String> {

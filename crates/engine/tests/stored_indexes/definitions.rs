@@ -1,7 +1,7 @@
 //! Definitions of indexes, what is refused, and lookups. Goal: an index is what its text says, and what cannot be kept
 //! is refused with the reason. Method: examples.
 
-use crate::support::{User, Users, check, definitions, key, small, table, users};
+use crate::support::{User, Users, check, definitions, key, small, users};
 use ogive::io::{MemoryStorage, Storage};
 use ogive::lsm::{INDEXED_FORMAT, KeyspaceIndexRange};
 use ogive::types::{Alteration, Field, IndexDefinition, KeyType, RecordType, Value, ValueType};
@@ -124,10 +124,6 @@ fn what_cannot_be_kept_is_refused_with_the_reason() {
     assert!(!db.keyspaces().iter().any(|name| name.starts_with("ogive.")));
     let no_row = keyspace.insert(key(9), "no row").unwrap_err();
     assert_eq!(no_row.cause, Cause::Input);
-    let folder: Arc<dyn Storage> = Arc::new(MemoryStorage::new());
-    table(&folder, (0..20_000).map(|number| (number, user(None, &"c".repeat(40), 1))));
-    let ingested = keyspace.ingest_from(&[(folder, "table".to_owned())]).unwrap_err();
-    assert!(ingested.to_string().contains("has the index \"i\""), "{ingested}");
     let long = keyspace.insert(vec![b'k'; 65_530], user(None, &"c".repeat(100), 1).encode()).unwrap_err();
     assert!(matches!(long.cause, Cause::KeyLength { .. }), "{long}");
 

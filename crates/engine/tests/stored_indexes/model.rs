@@ -3,7 +3,7 @@
 //! flushes, compactions, closings, copies, and indexes that are dropped and created again; after each, all indexes are
 //! read and compared, and rows and entries are verified both ways.
 
-use crate::support::{User, Users, are_unique, check, definitions, key, small, table, users};
+use crate::support::{User, Users, are_unique, check, definitions, drawn as user, key, small, table, users};
 use ogive::backup::{BackupOptions, Backups};
 use ogive::io::{MemoryStorage, Storage};
 use ogive::lsm::checkpoint_store;
@@ -13,17 +13,6 @@ use ogive_testkit::{Random, Repeat, seeds};
 use std::sync::Arc;
 
 const KEYS: u64 = 24;
-
-fn user(random: &mut Random) -> User {
-    let letter = |random: &mut Random| char::from(b'a' + random.below(6) as u8);
-    let email = (random.below(4) > 0).then(|| {
-        let upper = random.below(2) == 0;
-        let name = format!("{}{}@x", letter(random), letter(random));
-        if upper { name.to_uppercase() } else { name }
-    });
-    let name = "n".repeat(if random.below(4) == 0 { 200 } else { 3 });
-    User { name, email, country: format!("{}{}", letter(random), letter(random)), score: random.below(5) as i32 - 2 }
-}
 
 /// A store, and the users that it has.
 struct World {
@@ -148,12 +137,15 @@ impl World {
     }
 
     fn ingest(&mut self, random: &mut Random) {
-        let folder: Arc<dyn Storage> = Arc::new(MemoryStorage::new());
-        let incoming: Users = (0..1 + random.below(5)).map(|_| (random.below(KEYS), user(random))).collect();
-        table(&folder, incoming.clone());
-        let ingested = self.keyspace().ingest_from(&[(folder, "table".to_owned())]).map(drop);
-        let mut after = self.users.clone();
-        after.extend(incoming);
+        let (mut after, mut files) = (self.users.clone(), Vec::new());
+        for _ in 0..1 + random.below(3) {
+            let folder: Arc<dyn Storage> = Arc::new(MemoryStorage::new());
+            let incoming: Users = (0..1 + random.below(5)).map(|_| (random.below(KEYS), user(random))).collect();
+            table(&folder, incoming.clone());
+            files.push((folder, "table".to_owned()));
+            after.extend(incoming);
+        }
+        let ingested = self.keyspace().ingest_from(&files).map(drop);
         self.wrote(ingested, after);
     }
 

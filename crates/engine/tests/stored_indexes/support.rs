@@ -3,6 +3,7 @@
 use ogive::lsm::KeyspaceIndex;
 use ogive::types::{IndexDefinition, KeyType, RecordType, Value, ValueType};
 use ogive::{Db, DbOptions, Keyspace, Result, Storage, TableWriteOptions, TableWriter};
+use ogive_testkit::Random;
 use std::collections::BTreeMap;
 use std::ops::Bound;
 use std::sync::Arc;
@@ -49,6 +50,18 @@ impl User {
     }
 }
 
+/// A user of few names and countries.
+pub(crate) fn drawn(random: &mut Random) -> User {
+    let letter = |random: &mut Random| char::from(b'a' + random.below(6) as u8);
+    let email = (random.below(4) > 0).then(|| {
+        let upper = random.below(2) == 0;
+        let name = format!("{}{}@x", letter(random), letter(random));
+        if upper { name.to_uppercase() } else { name }
+    });
+    let name = "n".repeat(if random.below(4) == 0 { 200 } else { 3 });
+    User { name, email, country: format!("{}{}", letter(random), letter(random)), score: random.below(5) as i32 - 2 }
+}
+
 pub(crate) fn key(number: u64) -> [u8; 8] {
     number.to_be_bytes()
 }
@@ -80,7 +93,7 @@ pub(crate) fn are_unique(users: &Users) -> bool {
 }
 
 /// The keys of users in the order of an index.
-fn expected(name: &str, users: &Users) -> Vec<u64> {
+pub(crate) fn expected(name: &str, users: &Users) -> Vec<u64> {
     let mut found: Vec<(String, Option<String>, i64, u64)> = Vec::new();
     for (&key, User { email, country, score, .. }) in users {
         let nulls_last = email.is_none();

@@ -26,7 +26,7 @@ Examples:
   ogive db index drop shop by_email
 
 An index is recorded in the store, and every write keeps it, whatever program writes: `ogive db put`, import and delete,
-Rust, Python and SQL. Tables are ingested as one batch, so they must be small, and indexed columns keep their types.";
+Rust, Python and SQL. Ingested tables get tables of entries beside them. Indexed columns keep their types.";
 
 const CREATE_EXAMPLES: &str = "\
 Examples:

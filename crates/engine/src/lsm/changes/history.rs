@@ -215,6 +215,10 @@ impl Core {
         }
         for (id, _, table) in state.tables() {
             if let Some(sequence) = table.global_sequence.filter(|&sequence| sequence > unread.after) {
+                if keyspaces.get(&id).is_some_and(|tree| is_of_store(&tree.name)) {
+                    events.insert(sequence, HistoryEvent::Gap(sequence));
+                    continue;
+                }
                 let opened = self.open_ingested(&file_name(table.number, FileKind::Table))?;
                 events.insert(sequence, HistoryEvent::Ingested(id, opened));
             }

@@ -8,6 +8,7 @@ use crate::lsm::core::shared::SharedState;
 use crate::lsm::core::store::Core;
 use crate::lsm::state::changes::kept::{DroppedKeyspace, KeptChanges, KeptLogs, KeptTable, subscribers};
 use crate::lsm::state::entry::{KeyspaceId, Sequence};
+use crate::lsm::state::keyspace_tree::is_of_store;
 use crate::lsm::state::memtable_set::MemtableSet;
 use crate::lsm::state::version::{
     FileKind, ManifestEdit, TableFileMeta, file_name, is_kept_file, is_name_of_changes, kept_name,
@@ -92,6 +93,10 @@ impl Core {
         self.keep(|next, needed| {
             for (keyspace, table) in tables {
                 let Some(sequence) = table.global_sequence.filter(|&sequence| sequence > needed) else { continue };
+                if shared.state.keyspaces.get(&keyspace).is_some_and(|keyspace| is_of_store(&keyspace.name)) {
+                    next.gaps.insert(sequence, sequence);
+                    continue;
+                }
                 let (number, bytes) = (table.number, table.bytes);
                 if next.tables.insert(sequence, KeptTable { keyspace, number, bytes }).is_none() {
                     self.keep_file(number, FileKind::Table)?;

@@ -13,8 +13,11 @@ impl Keyspace {
     /// within the object store if they are in that of the store; otherwise copied through this machine. Paths may be
     /// URLs. If two of the tables contain a key, the later one in the list wins.
     ///
-    /// In a keyspace with [indexes](crate::Db::create_index) the records are written as one batch, which has at most
-    /// [`DbWriteOptions::transaction_bytes`](crate::lsm::DbWriteOptions::transaction_bytes).
+    /// In a keyspace with [indexes](crate::Db::create_index) tables with the entries of the rows are added by the same
+    /// step. The rows that are replaced are read for that, and entries that do not fit a part of the memory are sorted
+    /// in files of the store's folder, or of the system's temporary one if the store is on an object store. A row that
+    /// a unique index does not admit is an error, [`Cause::NotUnique`](crate::Cause::NotUnique), before anything is
+    /// added.
     ///
     /// Keys of any type are ingested as their bytes in the table, which keep their order: integers are big-endian.
     ///

@@ -3,22 +3,20 @@
 
 use super::db::Db;
 use super::keyspace::Keyspace;
+use super::lookups::index_rows::{IndexRows, RowsOfIndex};
+use super::pinned_types::PinnedTypes;
 use super::range::DbRange;
 use super::snapshot::DbSnapshot;
 use crate::block::Slice;
-use crate::error::{Error, Result};
+use crate::error::{Cause, Error, Result};
 use crate::lsm::indexes::compare::NoteFault;
+use crate::lsm::read::scan::ScanBounds;
 use crate::lsm::state::indexes::kept::KeptIndex;
 use crate::lsm::state::keyspace_tree::KeyspaceTree;
-use crate::types::{IndexDefinition, KeyType, Value, end_of_prefix};
-use std::collections::VecDeque;
+use crate::types::{Component, IndexDefinition, KeyType, ResolvedIndex, TupleType, Value, end_of_prefix};
 use std::fmt;
 use std::ops::Bound;
 use std::sync::Arc;
-
-/// Rows that are read in the first wave of a lookup, and at most in a later one.
-const WAVE_MIN: usize = 16;
-const WAVE_MAX: usize = 256;
 
 /// Bytes behind a component of variable length, which a prefix of it lacks.
 const COMPONENT_END_BYTES: usize = 2;
@@ -28,6 +26,8 @@ const COMPONENT_END_BYTES: usize = 2;
 pub struct KeyspaceIndex {
     keyspace: Keyspace,
     index: KeptIndex,
+    /// The types in which rows are read, unless those of now.
+    read_as: Option<PinnedTypes>,
 }
 
 impl Db {
@@ -38,8 +38,8 @@ impl Db {
     ///
     /// Each write of the keyspace then reads the rows that it replaces or removes, and is a transaction of its own: it
     /// is computed again if they were written meanwhile. A row whose values another row has in a unique index is
-    /// refused. Removing a range reads its rows, unless it has no bounds. Tables are [ingested](Keyspace::ingest) as
-    /// one batch, so they must be small, and the indexed columns keep their types.
+    /// refused. Removing a range reads its rows, unless it has no bounds. [Ingested](Keyspace::ingest) tables get
+    /// tables of entries beside them. The indexed columns keep their types.
     ///
     /// The store gets the format [`INDEXED_FORMAT`](crate::lsm::INDEXED_FORMAT), which older programs refuse.
     ///
@@ -133,7 +133,22 @@ impl Db {
     }
 
     fn of_index(&self, (tree, index): (Arc<KeyspaceTree>, KeptIndex)) -> KeyspaceIndex {
-        KeyspaceIndex { keyspace: Keyspace::new(Arc::clone(self.open()), tree), index }
+        KeyspaceIndex { keyspace: Keyspace::new(Arc::clone(self.open()), tree), index, read_as: None }
+    }
+}
+
+impl Keyspace {
+    /// Its index of this name.
+    ///
+    /// # Errors
+    /// As [`Db::index`]; [`Cause::Input`](crate::Cause::Input) for one of another keyspace.
+    pub(crate) fn index(&self, name: &str) -> Result<KeyspaceIndex> {
+        let index = self.store()?.index(name)?;
+        if index.keyspace == *self {
+            return Ok(index);
+        }
+        let of = index.keyspace.name();
+        Err(Error::input(format!("the index {name:?} is of the keyspace {of:?}, not of {:?}", self.name())))
     }
 }
 
@@ -197,6 +212,19 @@ impl KeyspaceIndex {
     /// # Errors
     /// As [`Self::get`].
     pub fn range(&self, from: Bound<&[Value]>, to: Bound<&[Value]>) -> Result<KeyspaceIndexRange> {
+        self.between(self.bounds(from, to)?)
+    }
+
+    /// The records whose values begin with these, the last of which is the beginning of a text or of bytes.
+    ///
+    /// # Errors
+    /// As [`Self::get`].
+    pub fn prefix(&self, values: &[Value]) -> Result<KeyspaceIndexRange> {
+        self.between(self.prefix_bounds(values)?)
+    }
+
+    /// The bounds of the entries with values between two bounds.
+    pub(super) fn bounds(&self, from: Bound<&[Value]>, to: Bound<&[Value]>) -> Result<ScanBounds> {
         let start = match from {
             Bound::Unbounded => Bound::Unbounded,
             Bound::Included(values) => Bound::Included(self.encode(values)?),
@@ -210,20 +238,17 @@ impl KeyspaceIndex {
             Bound::Excluded(values) => Bound::Excluded(self.encode(values)?),
             Bound::Included(values) => end_of_prefix(&self.encode(values)?).map_or(Bound::Unbounded, Bound::Excluded),
         };
-        self.between(start, end)
+        Ok((start, end))
     }
 
-    /// The records whose values begin with these, the last of which is the beginning of a text or of bytes.
-    ///
-    /// # Errors
-    /// As [`Self::get`].
-    pub fn prefix(&self, values: &[Value]) -> Result<KeyspaceIndexRange> {
+    /// The bounds of the entries whose values begin with these.
+    pub(super) fn prefix_bounds(&self, values: &[Value]) -> Result<ScanBounds> {
         let mut start = self.encode(values)?;
         if matches!(values.last(), Some(Value::Text(_) | Value::Bytes(_))) {
             start.truncate(start.len().saturating_sub(COMPONENT_END_BYTES));
         }
         let end = end_of_prefix(&start).map_or(Bound::Unbounded, Bound::Excluded);
-        self.between(Bound::Included(start), end)
+        Ok((Bound::Included(start), end))
     }
 
     fn encode(&self, values: &[Value]) -> Result<Vec<u8>> {
@@ -231,12 +256,106 @@ impl KeyspaceIndex {
         KeyType::Tuple(tuple).encode_prefix(values)
     }
 
-    fn between(&self, start: Bound<Vec<u8>>, end: Bound<Vec<u8>>) -> Result<KeyspaceIndexRange> {
-        let snapshot = self.keyspace.store()?.snapshot();
+    fn between(&self, bounds: ScanBounds) -> Result<KeyspaceIndexRange> {
+        self.rows(&self.keyspace.store()?.snapshot(), bounds).map(KeyspaceIndexRange)
+    }
+
+    /// The rows whose entries are within bounds, as of a snapshot.
+    ///
+    /// # Errors
+    /// [`Cause::Input`](crate::Cause::Input) if the index is not complete, and for a snapshot of another store;
+    /// [`Cause::Conflict`](crate::Cause::Conflict) if it was not complete at the snapshot.
+    pub(super) fn rows(&self, snapshot: &DbSnapshot, bounds: ScanBounds) -> Result<IndexRows> {
+        let entries = self.entries_at(snapshot, bounds)?;
+        let of = RowsOfIndex { index: self.index.clone(), rows: self.keyspace.clone(), read_as: self.read_as.clone() };
+        Ok(IndexRows::new(of, snapshot.clone(), entries))
+    }
+
+    /// The entries within bounds, as [`Self::rows`] has them.
+    fn entries_at(&self, snapshot: &DbSnapshot, bounds: ScanBounds) -> Result<DbRange> {
+        let (tree, core) = (self.keyspace.tree(), self.keyspace.core());
+        let of_now = tree.indexes.get();
+        let of_now = of_now.iter().find(|index| index.entries.id == self.index.entries.id);
+        // Of one that was dropped, its range tells.
+        let KeptIndex { record, complete_from, .. } = of_now.unwrap_or(&self.index);
+        if !record.is_complete {
+            return Err(core.no_index(self.name(), true));
+        }
+        if snapshot.sequence() < *complete_from {
+            let detail = format!("its index {:?} was created since the transaction began", self.name());
+            return Err(Error::conflict(core.path(), &tree.name, detail));
+        }
         let entries = Keyspace::new(Arc::clone(self.keyspace.open()), Arc::clone(&self.index.entries));
-        let entries = snapshot.range::<Vec<u8>>(&entries, (start, end));
-        let (front, back) = Default::default();
-        Ok(KeyspaceIndexRange { index: self.clone(), snapshot, entries, front, back, wave: WAVE_MIN, is_done: false })
+        Ok(snapshot.range::<Vec<u8>>(&entries, bounds))
+    }
+
+    /// The keyspace of its entries.
+    pub(super) fn entries(&self) -> &Arc<KeyspaceTree> {
+        &self.index.entries
+    }
+
+    /// Its definition for the types that the keyspace has now.
+    pub(super) fn resolved(&self) -> Result<Arc<ResolvedIndex>> {
+        self.index.resolved(self.keyspace.tree())
+    }
+
+    /// The components of its entries.
+    ///
+    /// # Errors
+    /// As [`Self::value_types`].
+    pub(crate) fn components(&self) -> Result<Vec<Component>> {
+        Ok(self.resolved()?.tuple().components().collect())
+    }
+
+    /// The first columns by which it is, up to the first expression, and the type of their values.
+    ///
+    /// # Errors
+    /// As [`Self::value_types`].
+    #[doc(hidden)]
+    pub fn leading_columns(&self) -> Result<Option<(Vec<&str>, TupleType)>> {
+        let columns: Vec<&str> = self.definition().leading_columns().collect();
+        let components: Vec<Component> = self.components()?.into_iter().take(columns.len()).collect();
+        if columns.is_empty() { Ok(None) } else { Ok(Some((columns, TupleType::new(&components)?))) }
+    }
+
+    /// The keys to which the index leads from ranges of values of its first columns, in bytes of their type, as of a
+    /// snapshot. Rows are not read, so that some may have other values. `None` if there are more than `most`, or the
+    /// snapshot is older than the index.
+    ///
+    /// # Errors
+    /// As [`Self::get`].
+    #[doc(hidden)]
+    pub fn keys_within(
+        &self,
+        snapshot: &DbSnapshot,
+        ranges: impl IntoIterator<Item = ScanBounds>,
+        most: usize,
+    ) -> Result<Option<Vec<Slice>>> {
+        let (resolved, mut keys) = (self.resolved()?, Vec::new());
+        let behind = |bytes: Vec<u8>| end_of_prefix(&bytes).map_or(Bound::Unbounded, Bound::Excluded);
+        for (start, end) in ranges {
+            let start = match start {
+                Bound::Excluded(start) => end_of_prefix(&start).map_or(Bound::Excluded(start), Bound::Included),
+                start => start,
+            };
+            let end = if let Bound::Included(end) = end { behind(end) } else { end };
+            let entries = match self.entries_at(snapshot, (start, end)) {
+                Err(Error { cause: Cause::Conflict, .. }) => return Ok(None),
+                entries => entries?,
+            };
+            for entry in entries.keys() {
+                if keys.len() == most {
+                    return Ok(None);
+                }
+                keys.extend(resolved.key_of(&entry?).map(Slice::from));
+            }
+        }
+        Ok(Some(keys))
+    }
+
+    /// The same index, whose rows are read in these types.
+    pub(crate) fn reading_as(self, types: &PinnedTypes) -> Self {
+        Self { read_as: Some(types.clone()), ..self }
     }
 }
 
@@ -249,83 +368,18 @@ impl fmt::Debug for KeyspaceIndex {
 /// Records in the order of an index, as of one time, from either end: see [`KeyspaceIndex::range`]. Rows are read in
 /// waves, and compared with the entries that led to them.
 #[derive(Debug)]
-pub struct KeyspaceIndexRange {
-    index: KeyspaceIndex,
-    snapshot: DbSnapshot,
-    entries: DbRange,
-    /// Records that were read from each end, in the order in which that end returns them.
-    front: VecDeque<(Slice, Slice)>,
-    back: VecDeque<(Slice, Slice)>,
-    wave: usize,
-    is_done: bool,
-}
-
-impl KeyspaceIndexRange {
-    /// The next record of an end.
-    fn step(&mut self, forward: bool) -> Option<Result<(Slice, Slice)>> {
-        loop {
-            let ready = if forward { &mut self.front } else { &mut self.back };
-            if let Some(record) = ready.pop_front() {
-                return Some(Ok(record));
-            }
-            if self.is_done {
-                let others = if forward { &mut self.back } else { &mut self.front };
-                return others.pop_back().map(Ok);
-            }
-            if let Err(error) = self.read(forward) {
-                self.is_done = true;
-                (self.front, self.back) = Default::default();
-                return Some(Err(error));
-            }
-        }
-    }
-
-    /// Reads the rows of the next entries of an end.
-    fn read(&mut self, forward: bool) -> Result<()> {
-        let mut entries = Vec::with_capacity(self.wave);
-        while entries.len() < self.wave {
-            let next = if forward { self.entries.next() } else { self.entries.next_back() };
-            match next {
-                Some(entry) => entries.push(entry?.0),
-                None => break,
-            }
-        }
-        self.is_done = entries.len() < self.wave;
-        self.wave = (self.wave * 2).min(WAVE_MAX);
-        let tree = self.index.keyspace.tree();
-        loop {
-            let resolved = self.index.index.resolved(tree)?;
-            let no_entry = || Error::input(format!("an entry of the index {:?} is none", self.index.name()));
-            let key = |entry: &Slice| resolved.key_of(entry).map(Slice::from).ok_or_else(no_entry);
-            let keys = entries.iter().map(key).collect::<Result<Vec<_>>>()?;
-            let rows = self.snapshot.multi_get(&self.index.keyspace, &keys)?;
-            // Rows are read in the types of now.
-            if !Arc::ptr_eq(&resolved, &self.index.index.resolved(tree)?) {
-                continue;
-            }
-            for ((entry, key), row) in entries.iter().zip(keys).zip(rows) {
-                let Some(row) = row else { continue };
-                let values = resolved.values_of(&key, &row)?;
-                if values.is_some_and(|values| entry.get(..entry.len() - key.len()) == Some(&values.bytes[..])) {
-                    let ready = if forward { &mut self.front } else { &mut self.back };
-                    ready.push_back((key, row));
-                }
-            }
-            return Ok(());
-        }
-    }
-}
+pub struct KeyspaceIndexRange(IndexRows);
 
 impl Iterator for KeyspaceIndexRange {
     type Item = Result<(Slice, Slice)>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        self.step(true)
+        self.0.next().map(|row| row.map(|(_, record)| record))
     }
 }
 
 impl DoubleEndedIterator for KeyspaceIndexRange {
     fn next_back(&mut self) -> Option<Self::Item> {
-        self.step(false)
+        self.0.next_back().map(|row| row.map(|(_, record)| record))
     }
 }

@@ -10,6 +10,7 @@ pub(super) mod keyspace;
 pub(super) mod keyspace_index;
 #[cfg(test)]
 mod keyspace_tests;
+pub(super) mod lookups;
 mod open;
 mod own_writes;
 pub(super) mod pinned_types;

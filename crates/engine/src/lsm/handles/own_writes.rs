@@ -23,8 +23,9 @@ struct OwnWrite {
     change: OwnChange,
 }
 
+/// A change of a key, or of a range of keys.
 #[derive(Clone, Debug)]
-enum OwnChange {
+pub(super) enum OwnChange {
     Set(Slice),
     /// A value that expires, and whether it had when the transaction began.
     SetExpiring(Slice, u64, bool),
@@ -152,6 +153,12 @@ impl OwnWrites {
         self.outcomes.entry(keyspace.id()).or_default().add(&write, self.all.len());
         self.all.push(write);
         Ok(())
+    }
+
+    /// The writes behind the first ones, each with its keyspace and its key.
+    pub(super) fn since(&self, first: usize) -> impl Iterator<Item = (KeyspaceId, &[u8], &OwnChange)> {
+        let writes = self.all.iter().skip(first);
+        writes.map(|write| (write.keyspace.id(), &write.key[..], &write.change))
     }
 
     /// What the writes make of a key: its value, or none if it was removed.

@@ -2,6 +2,8 @@
 
 use super::db::Db;
 use super::keyspace::Keyspace;
+use super::keyspace_index::KeyspaceIndex;
+use super::lookups::own_entries::OwnEntries;
 use super::own_writes::OwnWrites;
 use super::snapshot::DbSnapshot;
 use super::transaction_range::{DbTransactionRange, PassedKeys};
@@ -11,6 +13,7 @@ use crate::durability::Durability;
 use crate::error::{Cause, Error, Result};
 use crate::io::Timer;
 use crate::io::local::sync::{Mutex, pause_randomly};
+use crate::lsm::state::entry::KeyspaceId;
 use crate::lsm::state::expiry::store_time::unix_ms_of;
 use crate::lsm::state::keyspace_tree::KeyspaceTree;
 use crate::lsm::state::operations::{ReadCondition, half_open};
@@ -18,6 +21,7 @@ use crate::lsm::state::transactions::newer::{ConflictCheck, ConflictChecks};
 use crate::lsm::state::transactions::open_transactions::{OpenTransaction, OpenTransactions};
 use crate::lsm::state::transactions::read_set::ReadSet;
 use crate::types::range_of_prefix;
+use std::collections::BTreeMap;
 use std::ops::RangeBounds;
 use std::sync::Arc;
 use std::time::SystemTime;
@@ -76,19 +80,22 @@ struct TransactionState {
     isolation: Isolation,
     reads: ReadSet,
     writes: OwnWrites,
+    /// What the writes make of indexes that were looked at, by the keyspaces of their entries.
+    entries: BTreeMap<KeyspaceId, Arc<OwnEntries>>,
     held: Option<Reservation>,
 }
 
 impl TransactionState {
     fn new(limit_bytes: u64) -> Self {
-        let (isolation, writes) = Default::default();
-        Self { isolation, reads: ReadSet::new(limit_bytes), writes, held: None }
+        let (isolation, writes, entries) = Default::default();
+        Self { isolation, reads: ReadSet::new(limit_bytes), writes, entries, held: None }
     }
 
     /// Reserves the memory that it takes now.
     fn hold(&mut self, db: &Db) {
-        let (bytes, held) =
-            (self.reads.bytes() + self.writes.bytes(), self.held.as_ref().map_or(0, Reservation::bytes));
+        let entries: u64 = self.entries.values().map(|entries| entries.bytes()).sum();
+        let bytes = self.reads.bytes() + self.writes.bytes() + entries;
+        let held = self.held.as_ref().map_or(0, Reservation::bytes);
         if bytes >= held + RESERVED_STEP_BYTES {
             self.held = Some(db.core().files.cache.reserve_scoped(bytes));
         }
@@ -112,6 +119,28 @@ impl SharedTransaction {
     /// Adds the keys from `start` up to `end` to what was read.
     pub(super) fn add_range(&self, tree: &Arc<KeyspaceTree>, start: &[u8], end: Option<&[u8]>) {
         self.add_read(|reads| reads.add_range(tree, start, end));
+    }
+
+    /// Adds a key to what was read.
+    pub(super) fn add_point(&self, tree: &Arc<KeyspaceTree>, key: &[u8]) {
+        self.add_read(|reads| reads.add_point(tree, key));
+    }
+
+    /// What the writes up to now make of an index.
+    ///
+    /// # Errors
+    /// [`Cause::Input`] for a value that is no row.
+    pub(super) fn own_entries(&self, index: &KeyspaceIndex) -> Result<Arc<OwnEntries>> {
+        let (rows, resolved) = (index.keyspace().id(), index.resolved()?);
+        let mut state = self.state.lock();
+        let TransactionState { writes, entries, .. } = &mut *state;
+        let own = entries.entry(index.entries().id).or_default();
+        if !own.is_up_to(writes) {
+            Arc::make_mut(own).add(writes, rows, &resolved)?;
+        }
+        let own = Arc::clone(own);
+        state.hold(&self.db);
+        Ok(own)
     }
 
     /// The value of a key by the own writes, if it was written; else adds it to what was read.
@@ -139,6 +168,14 @@ impl DbTransaction {
         let (shared, snapshot) = (Arc::new(SharedTransaction { db: db.clone(), state }), db.snapshot());
         let _open = OpenTransactions::begin(&db.core().contents.open_transactions);
         Self { shared, snapshot, durability: None, _open }
+    }
+
+    pub(super) fn shared(&self) -> &Arc<SharedTransaction> {
+        &self.shared
+    }
+
+    pub(super) fn snapshot(&self) -> &DbSnapshot {
+        &self.snapshot
     }
 
     /// Sets how far it is independent of others, for the reads from now on.
@@ -315,7 +352,9 @@ impl DbTransaction {
     /// # Ok::<(), ogive::Error>(())
     /// ```
     pub fn rollback_to(&self, savepoint: usize) {
-        self.shared.state.lock().writes.truncate(savepoint);
+        let mut state = self.shared.state.lock();
+        state.writes.truncate(savepoint);
+        state.entries.clear();
     }
 
     /// Applies all writes atomically, unless others have written what was read since the transaction began. A

@@ -18,16 +18,34 @@ use std::sync::Arc;
 /// The records of a key range as a transaction sees them, in key order, from either end: see
 /// [`DbTransaction::range`](crate::lsm::DbTransaction::range). After an error it ends.
 #[derive(Debug)]
-pub struct DbTransactionRange {
-    stored: DbRange,
+pub struct DbTransactionRange(WithOwnWrites<DbRange, Slice, KeyIntervals>);
+
+/// Records of a snapshot with the own writes of a transaction, in the order of their keys or of an index, from either
+/// end.
+#[derive(Debug)]
+pub(super) struct WithOwnWrites<S, V, H> {
+    stored: S,
     /// The next record of the snapshot at each end, once it was read.
-    next: [Option<(Slice, Slice)>; 2],
-    /// The own writes that were not passed, in key order.
-    own: VecDeque<OwnRecord>,
-    /// The ranges that the transaction has removed, which hide records of the snapshot.
-    removed: KeyIntervals,
+    next: [Option<(Slice, V)>; 2],
+    /// The own writes that were not passed, in order.
+    own: VecDeque<(Slice, Option<V>)>,
+    /// What hides records of the snapshot.
+    hidden: H,
     passed: PassedKeys,
     is_done: bool,
+}
+
+/// What a transaction has written, as it hides records of its snapshot.
+pub(super) trait Hides<V> {
+    /// Whether a record is hidden.
+    fn hides(&self, key: &Slice, value: &V) -> bool;
+}
+
+/// Ranges that the transaction has removed.
+impl Hides<Slice> for KeyIntervals {
+    fn hides(&self, key: &Slice, _: &Slice) -> bool {
+        self.contains(key)
+    }
 }
 
 /// What the ends of a range have passed.
@@ -75,11 +93,26 @@ impl DbTransactionRange {
         (own, removed): (VecDeque<OwnRecord>, KeyIntervals),
         passed: PassedKeys,
     ) -> Self {
-        Self { stored, next: [None, None], own, removed, passed, is_done: false }
+        Self(WithOwnWrites::new(stored, (own, removed), passed))
+    }
+}
+
+impl<S, V, H> WithOwnWrites<S, V, H>
+where
+    S: DoubleEndedIterator<Item = Result<(Slice, V)>>,
+    H: Hides<V>,
+{
+    pub(super) fn new(stored: S, (own, hidden): (VecDeque<(Slice, Option<V>)>, H), passed: PassedKeys) -> Self {
+        Self { stored, next: [None, None], own, hidden, passed, is_done: false }
+    }
+
+    /// What hides records of the snapshot.
+    pub(super) fn hidden(&self) -> &H {
+        &self.hidden
     }
 
     /// The next record of one end.
-    fn step(&mut self, forward: bool) -> Result<Option<(Slice, Slice)>> {
+    fn step(&mut self, forward: bool) -> Result<Option<(Slice, V)>> {
         loop {
             self.read_next(forward)?;
             let next = &mut self.next[usize::from(!forward)];
@@ -112,7 +145,7 @@ impl DbTransactionRange {
         }
     }
 
-    /// Reads the next record of the snapshot at one end that was not removed, if it was not read: at last the one that
+    /// Reads the next record of the snapshot at one end that is not hidden, if it was not read: at last the one that
     /// the other end has.
     fn read_next(&mut self, forward: bool) -> Result<()> {
         let [front, back] = &mut self.next;
@@ -122,7 +155,7 @@ impl DbTransactionRange {
             else {
                 break;
             };
-            *here = (!self.removed.contains(&key)).then_some((key, value));
+            *here = (!self.hidden.hides(&key, &value)).then_some((key, value));
         }
         if here.is_none() {
             *here = there.take();
@@ -130,7 +163,8 @@ impl DbTransactionRange {
         Ok(())
     }
 
-    fn guarded_step(&mut self, forward: bool) -> Option<Result<(Slice, Slice)>> {
+    /// The next record of one end; none after the last one, and after an error.
+    pub(super) fn guarded_step(&mut self, forward: bool) -> Option<Result<(Slice, V)>> {
         if self.is_done {
             return None;
         }
@@ -144,12 +178,12 @@ impl Iterator for DbTransactionRange {
     type Item = Result<(Slice, Slice)>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        self.guarded_step(true)
+        self.0.guarded_step(true)
     }
 }
 
 impl DoubleEndedIterator for DbTransactionRange {
     fn next_back(&mut self) -> Option<Self::Item> {
-        self.guarded_step(false)
+        self.0.guarded_step(false)
     }
 }

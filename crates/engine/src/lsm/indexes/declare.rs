@@ -1,7 +1,7 @@
 //! Declarations of indexes: they are recorded in the manifest, with the keyspace of their entries, before any entry is
 //! written; from then on all writes keep them.
 
-use crate::error::{Error, Result};
+use crate::error::{Cause, Error, Result};
 use crate::lsm::core::shared::StateChange;
 use crate::lsm::core::store::Core;
 use crate::lsm::state::entry::KeyspaceId;
@@ -109,7 +109,7 @@ impl Core {
         }
         let edit = ManifestEdit { indexes: vec![(id, Arc::clone(&record))], ..ManifestEdit::default() };
         self.apply(&mut shared, StateChange { edit, ..StateChange::default() })?;
-        index.record = record;
+        (index.record, index.complete_from) = (record, self.visible());
         tree.indexes.set(indexes);
         Ok(())
     }
@@ -132,6 +132,24 @@ impl Core {
         let others = tree.indexes.get().iter().filter(|other| other.entries.id != index.entries.id).cloned().collect();
         tree.indexes.set(others);
         Ok(true)
+    }
+
+    /// A conflict about the entry of an index as one about its row: the keyspaces of entries are no matter of users.
+    #[cold]
+    pub(in crate::lsm) fn naming_row(&self, error: Error) -> Error {
+        let Some(name) = error.name().strip_prefix(INDEX_PREFIX).filter(|_| error.cause == Cause::Conflict) else {
+            return error;
+        };
+        let Some((tree, index)) = self.index_named(name) else { return error };
+        let resolved = index.resolved(&tree).ok();
+        let key = error.key().and_then(|entry| resolved.as_ref()?.key_of(entry));
+        match key.filter(|key| !key.is_empty()) {
+            Some(key) => Error::conflict_of_key(self.path(), &tree.name, key),
+            None => {
+                let detail = format!("its index {name:?} was written since the transaction began");
+                Error::conflict(self.path(), &tree.name, detail)
+            }
+        }
     }
 
     /// The error of an index that is not complete, or not there.

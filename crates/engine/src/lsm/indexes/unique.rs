@@ -1,11 +1,13 @@
 //! Unique indexes: the check that no two rows have the same values.
 //!
 //! Entries that begin with the values are read at the snapshot, and become part of what must not be written meanwhile.
-//! So of two writers of the same value the later one is computed again, and finds the entry of the other.
+//! So of two writers of the same value the later one is computed again, and finds the entry of the other. A batch reads
+//! the entries of its values in one wave, and the rows that they lead to in another.
 
 use super::upkeep::{EntryValues, ValueChange};
 use crate::error::{Error, Result};
 use crate::lsm::core::store::Core;
+use crate::lsm::read::starts_ahead::read_starts;
 use crate::lsm::state::expiry::store_time::ReadPoint;
 use crate::lsm::state::indexes::kept::KeptIndex;
 use crate::lsm::state::keyspace_tree::KeyspaceTree;
@@ -14,6 +16,16 @@ use crate::types::{IndexedValues, KeyType, end_of_prefix};
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::sync::Arc;
+
+/// Values whose blocks of entries are read in one wave.
+const WAVE_VALUES_MAX: usize = 128;
+
+/// A changed row, its new values, and the key of another row with an entry of these.
+pub(super) struct SameValues<'a> {
+    pub(super) key: &'a [u8],
+    pub(super) values: &'a IndexedValues,
+    pub(super) other: Vec<u8>,
+}
 
 impl Core {
     /// Checks that no other row has the new values of changed rows; with `clears`, all other rows are removed.
@@ -30,25 +42,31 @@ impl Core {
         reads: &mut ReadSet,
     ) -> Result<()> {
         let mut claimed: BTreeMap<&[u8], &[u8]> = BTreeMap::new();
+        let mut due: BTreeMap<&[u8], (&[u8], &IndexedValues)> = BTreeMap::new();
         for ValueChange { key, old, new } in changes {
             let Some(values) = new.as_ref().map(|new| &new.values).filter(|values| !values.has_null) else { continue };
             if let Some(other) = claimed.insert(&values.bytes, key) {
                 return Err(self.not_unique(tree, index, key, other));
             }
             // Others may have the values of one that has expired.
-            if clears || old.as_ref().is_some_and(|old| old.values == *values && is_alive(old, point)) {
-                continue;
-            }
-            let end = end_of_prefix(&values.bytes);
-            reads.add_range(&index.entries, &values.bytes, end.as_deref());
-            for other in self.keys_with(index, values, point)? {
-                let is_changed = changes.binary_search_by(|change| change.key.cmp(&other)).is_ok();
-                if !is_changed && self.has_values(tree, index, &other, (values, point), reads)? {
-                    return Err(self.not_unique(tree, index, key, &other));
-                }
+            let is_same = |old: &EntryValues| old.values == *values && is_alive(old, point);
+            if !clears && !old.as_ref().is_some_and(is_same) {
+                due.insert(&values.bytes, (key, values));
             }
         }
-        Ok(())
+        let due: Vec<(&[u8], &IndexedValues)> = due.into_values().collect();
+        let mut others = Vec::new();
+        for wave in due.chunks(WAVE_VALUES_MAX) {
+            let starts: Vec<&[u8]> = wave.iter().map(|(_, values)| &values.bytes[..]).collect();
+            read_starts(&self.view_at(&index.entries, point).0, &starts)?;
+            for (key, values) in wave {
+                reads.add_range(&index.entries, &values.bytes, end_of_prefix(&values.bytes).as_deref());
+                let found = self.keys_with(index, values, point)?.into_iter();
+                let is_unchanged = |other: &Vec<u8>| changes.binary_search_by(|change| change.key.cmp(other)).is_err();
+                others.extend(found.filter(is_unchanged).map(|other| SameValues { key, values, other }));
+            }
+        }
+        self.check_others(tree, index, &others, point, reads)
     }
 
     /// The keys of the entries that begin with values.
@@ -61,18 +79,28 @@ impl Core {
         Ok(keys)
     }
 
-    /// Whether the row of an entry has its values: an entry alone proves nothing.
-    fn has_values(
+    /// Checks that the rows of entries have other values than these: an entry alone proves nothing.
+    pub(super) fn check_others(
         &self,
         tree: &Arc<KeyspaceTree>,
         index: &KeptIndex,
-        key: &[u8],
-        (values, point): (&IndexedValues, ReadPoint),
+        others: &[SameValues<'_>],
+        point: ReadPoint,
         reads: &mut ReadSet,
-    ) -> Result<bool> {
-        reads.add_point(tree, key);
-        let Some(row) = self.rows_at(tree, &[key], point)?.pop().flatten() else { return Ok(false) };
-        Ok(index.resolved(tree)?.values_of(key, &row)?.as_ref() == Some(values))
+    ) -> Result<()> {
+        if others.is_empty() {
+            return Ok(());
+        }
+        let keys: Vec<&[u8]> = others.iter().map(|found| &found.other[..]).collect();
+        keys.iter().for_each(|key| reads.add_point(tree, key));
+        let resolved = index.resolved(tree)?;
+        for (SameValues { key, values, other }, row) in others.iter().zip(self.rows_at(tree, &keys, point)?) {
+            let Some(row) = row else { continue };
+            if resolved.values_of(other, &row)?.as_ref() == Some(values) {
+                return Err(self.not_unique(tree, index, key, other));
+            }
+        }
+        Ok(())
     }
 
     /// The error of a row whose values another row has.

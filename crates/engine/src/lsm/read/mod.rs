@@ -5,6 +5,7 @@ pub(crate) mod merge;
 #[cfg(test)]
 mod merge_tests;
 pub(super) mod scan;
+pub(in crate::lsm) mod starts_ahead;
 pub(super) mod value_ahead;
 pub(super) mod value_wave;
 pub(super) mod visible;

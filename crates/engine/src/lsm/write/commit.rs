@@ -74,13 +74,13 @@ impl Core {
             return Ok(());
         }
         if operations.have_indexes() {
-            return self.commit_kept(operations, durability);
+            return self.commit_kept(operations, durability).map_err(|error| self.naming_row(error));
         }
         let outcome = self.commit_once(&mut operations, durability);
         if outcome.is_err() && operations.take_stale() {
-            return self.commit_kept(operations, durability);
+            return self.commit_kept(operations, durability).map_err(|error| self.naming_row(error));
         }
-        outcome
+        outcome.map_err(|error| self.naming_row(error))
     }
 
     /// Commits a batch with the changes of indexes that it has. One that is not admitted is left as it was.
@@ -105,7 +105,13 @@ impl Core {
         for _ in 0..UPKEEP_TRIES {
             let outcome = {
                 let pinned = self.pin_newest();
-                self.keep_indexes(&mut operations, pinned.point())?;
+                let kept = self.keep_indexes(&mut operations, pinned.point());
+                if let Err(error @ Error { cause: Cause::NotUnique, .. }) = kept {
+                    // A transaction that has looked for such a row conflicts: run again, it finds it.
+                    self.validate_early(&mut operations)?;
+                    return Err(error);
+                }
+                kept?;
                 self.commit_once(&mut operations, durability)
             };
             if outcome.is_ok() || !operations.take_stale() {

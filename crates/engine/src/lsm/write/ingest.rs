@@ -6,28 +6,37 @@
 //! keyspace a copy is written instead, whose values have the number of their form. The table goes to the
 //! deepest level such that neither this level nor any level above it has overlapping tables: older entries may only lie
 //! below it.
+//!
+//! In a keyspace with indexes, tables with the entries of the rows are written beside them (`indexes/ingested.rs`), and
+//! the same edit of the manifest adds all.
 
 use super::stating::AdmittedStatement;
+use super::validate::GroupSoFar;
 use crate::block::BlockCache;
-use crate::durability::Durability;
 use crate::error::{Cause, Error, Result};
 use crate::io::Storage;
 use crate::lsm::compact::{TableForm, table_options};
 use crate::lsm::core::shared::{SharedState, StateChange};
 use crate::lsm::core::store::Core;
+use crate::lsm::core::writer::WriterState;
 use crate::lsm::objects::ObjectFolder;
 use crate::lsm::state::entry::{KeyspaceId, SEQUENCE_MAX, Sequence};
 use crate::lsm::state::file_numbers::FileNumberSource;
-use crate::lsm::state::operations::Operations;
+use crate::lsm::state::memtable_set::MemtableSet;
+use crate::lsm::state::operations::ReadCondition;
 use crate::lsm::state::options::INLINE_BYTES_MAX;
 use crate::lsm::state::tables::table_file::SCAN_READ_AHEAD_BYTES;
-use crate::lsm::state::value_forms::{HandleTypes, mark_of};
+use crate::lsm::state::value_forms::mark_of;
 use crate::lsm::state::version::{
     FileKind, KeyspaceLevels, LEVELS, ManifestEdit, StatedTypes, TableFileMeta, file_name, is_object_name,
 };
 use crate::lsm::state::written_keyspace::{WrittenKeyspace, wrong};
 use crate::table::{KEY_BYTES_MAX, Table, TableWriteOptions, TableWriter};
+use std::collections::BTreeSet;
 use std::sync::Arc;
+
+/// The entries of ingested rows are computed this number of times: at last while other writers wait.
+const ENTRY_TRIES: u32 = 4;
 
 /// The size of ingested tables.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -48,6 +57,8 @@ struct IncomingTables<'a> {
     /// The types of the keyspace when the files were examined.
     stated: Arc<StatedTypes>,
     tables: Vec<TableFileMeta>,
+    /// Tables of the entries of indexes that belong to the rows, with their keyspaces.
+    entries: Vec<(KeyspaceId, TableFileMeta)>,
     seen: SeenRecords,
 }
 
@@ -136,6 +147,12 @@ impl IncomingTables<'_> {
         })
     }
 
+    /// The keyspaces that get tables.
+    fn keyspaces(&self) -> BTreeSet<KeyspaceId> {
+        let of_rows = (!self.tables.is_empty()).then(|| self.keyspace.id());
+        self.entries.iter().map(|(id, _)| *id).chain(of_rows).collect()
+    }
+
     /// Takes an object of the store's folder by reference.
     fn adopt(&mut self, objects: &ObjectFolder, name: &str) -> Result<()> {
         let is_named_twice = self.tables.iter().any(|table| table.object.as_deref() == Some(name));
@@ -154,8 +171,18 @@ impl IncomingTables<'_> {
     }
 }
 
+impl IncomingTables<'_> {
+    /// Removes the tables of entries. A file that cannot be removed now is removed at the next opening.
+    fn drop_entries(&mut self) {
+        for (_, table) in self.entries.drain(..) {
+            _ = self.core.files.storage.remove(&file_name(table.number, FileKind::Table));
+        }
+    }
+}
+
 impl Drop for IncomingTables<'_> {
     fn drop(&mut self) {
+        self.drop_entries();
         for table in &self.tables {
             if let (Some(objects), Some(_)) = (&self.core.files.objects, &table.object) {
                 objects.forget_object(table.number);
@@ -223,14 +250,11 @@ impl Core {
         by_reference: bool,
     ) -> Result<IngestSummary> {
         self.check_writable()?;
-        if !keyspace.tree().indexes.get().is_empty() {
-            return self.ingest_as_batch(keyspace, files, by_reference);
-        }
         let stated = keyspace.tree().types.get();
         // The values of tables in an altered keyspace need the number of their form, so they are copied.
         let by_reference = by_reference && !stated.forms.is_altered();
-        let (tables, seen) = (Vec::new(), SeenRecords::default());
-        let mut incoming = IncomingTables { core: self, keyspace, stated, tables, seen };
+        let (tables, entries, seen) = (Vec::new(), Vec::new(), SeenRecords::default());
+        let mut incoming = IncomingTables { core: self, keyspace, stated, tables, entries, seen };
         for (storage, name) in files {
             match self.adopts(&**storage, name).filter(|_| by_reference) {
                 Some(objects) => incoming.adopt(objects, name)?,
@@ -243,48 +267,34 @@ impl Core {
             records: incoming.tables.iter().map(|table| table.records).sum(),
             bytes: incoming.tables.iter().map(|table| table.bytes).sum(),
         };
-        self.install_ingested(keyspace, &mut incoming)?;
+        self.install_with_entries(keyspace, &mut incoming)?;
         self.work_after_write();
         Ok(ingested)
     }
 
-    /// Writes the records of files as one batch, of a keyspace with indexes: their entries come with them.
-    fn ingest_as_batch(
-        &self,
-        keyspace: &WrittenKeyspace,
-        files: &[(Arc<dyn Storage>, String)],
-        by_reference: bool,
-    ) -> Result<IngestSummary> {
-        let (limit, stated) = (self.options.transaction_limit_bytes(), keyspace.tree().types.get());
-        let (tables, seen) = (Vec::new(), SeenRecords::default());
-        let mut incoming = IncomingTables { core: self, keyspace, stated: Arc::clone(&stated), tables, seen };
-        let (mut operations, mut ingested) = (Operations::default(), IngestSummary::default());
-        for (storage, name) in files {
-            let Some(meta) = incoming.examine(storage, name)? else { continue };
-            ingested.tables += 1;
-            (ingested.records, ingested.bytes) = (ingested.records + meta.records, ingested.bytes + meta.bytes);
-            let (types, generation) = (Arc::clone(&stated.types), stated.generation);
-            let of_table = HandleTypes { types, generation, form: incoming.form_of(storage, name)? };
-            let written = keyspace.clone().of_types(Some(Arc::new(of_table)));
-            let mut cursor = incoming.open(storage, name)?.compaction_cursor(SCAN_READ_AHEAD_BYTES);
-            cursor.first()?;
-            while let Some(entry) = cursor.entry() {
-                operations.push_value(&written, entry.key, entry.value, None);
-                if operations.byte_len() as u64 > limit {
-                    return Err(too_large_for_indexes(keyspace, limit));
-                }
-                cursor.next()?;
+    /// Installs tables together with those of the entries that belong to their rows: these are computed from what the
+    /// store has, again if that was written meanwhile, and at last while other writers wait.
+    fn install_with_entries(&self, keyspace: &WrittenKeyspace, incoming: &mut IncomingTables<'_>) -> Result<()> {
+        for attempt in 1..=ENTRY_TRIES {
+            let alone = (attempt == ENTRY_TRIES).then(|| self.writer_alone());
+            let pinned = self.pin_newest();
+            incoming.drop_entries();
+            let IncomingTables { tables, entries, .. } = &mut *incoming;
+            let (mut condition, changes) = self.write_entries(keyspace.tree(), tables, pinned.point(), entries)?;
+            if !entries.is_empty() {
+                self.files.storage.sync_directory()?;
+            }
+            let outcome = match alone {
+                Some(mut writer) => self.install_ingested(&mut writer, keyspace, incoming, (&condition, changes)),
+                None => self.validate_until_now(&mut condition).and_then(|()| {
+                    self.install_ingested(&mut self.writer_alone(), keyspace, incoming, (&condition, changes))
+                }),
+            };
+            if attempt == ENTRY_TRIES || !outcome.as_ref().is_err_and(|error| error.cause == Cause::Conflict) {
+                return outcome;
             }
         }
-        operations.take_error()?;
-        self.commit(operations, Some(Durability::Synced))?;
-        for (storage, name) in files {
-            if by_reference && self.adopts(&**storage, name).is_some() {
-                // It was the store's to remove. One that is left is no part of it.
-                _ = self.files.storage.remove(name);
-            }
-        }
-        Ok(ingested)
+        Ok(())
     }
 
     /// The folder of objects, if a file is one of them that may be taken by reference.
@@ -294,42 +304,34 @@ impl Core {
         (is_below && is_object_name(name)).then_some(objects)
     }
 
-    /// Installs tables from the folder in the store; those installed are taken out of `tables`.
-    fn install_ingested(&self, keyspace: &WrittenKeyspace, incoming: &mut IncomingTables<'_>) -> Result<()> {
-        let (tree, id) = (keyspace.tree(), keyspace.id());
-        let mut writer = self.writer_alone();
-        self.check_writable()?;
-        check_not_indexed(keyspace)?;
-        keyspace.check_value_bytes(incoming.seen.longest_value_bytes)?;
-        if tree.form() != incoming.stated.forms.current {
-            let name = keyspace.name();
-            return Err(Error::input(format!("the keyspace {name:?} was altered meanwhile; ingest the files again")));
-        }
-        let tables = &mut incoming.tables;
-        if tree.is_dropped() {
-            return Err(self.gone(tree));
-        }
+    /// Installs tables from the folder in the store, if what their entries were computed from is as it was, and the
+    /// indexes have changed as often; those installed are taken out of `incoming`.
+    fn install_ingested(
+        &self,
+        writer: &mut WriterState,
+        keyspace: &WrittenKeyspace,
+        incoming: &mut IncomingTables<'_>,
+        (condition, changes): (&ReadCondition, u64),
+    ) -> Result<()> {
+        self.check_incoming(incoming, changes)?;
+        self.validate(condition, &mut GroupSoFar::default())?;
         // The edit is durable at once, so all earlier writes must be durable, too.
         if let Err(error) = writer.sync() {
             writer.abandon();
             self.fail(&mut self.contents.lock(), &error);
             return Err(error);
         }
-        // Entries in memory are older, and must not lie above the tables. No write happens in the meantime, since this
-        // holds the writer's lock.
-        if has_entries(writer.active.memtables().get(&id)) {
-            self.wait_for_room()?;
-            self.switch(&mut writer)?;
-        }
-        self.wait_until(|shared| shared.sealed.iter().all(|sealed| !has_entries(sealed.memtables().get(&id))))?;
+        self.flush_before(writer, incoming.keyspaces())?;
         let admitted = self.admit_statements(std::slice::from_ref(keyspace))?;
         let first = writer.next_sequence;
-        // Each table has a number, and the ingestion the one behind them, which separates it from the next one.
-        let last = if tables.is_empty() { first - 1 } else { first + tables.len() as u64 };
+        // Each table has a number, first those of entries, and the ingestion the one behind them, which separates it
+        // from the next one.
+        let tables = (incoming.tables.len() + incoming.entries.len()) as u64;
+        let last = if tables == 0 { first - 1 } else { first + tables };
         if last > SEQUENCE_MAX {
             return Err(Error::input(format!("{} has no further sequence numbers", self.path().display())));
         }
-        if tables.is_empty() && admitted.is_empty() {
+        if tables == 0 && admitted.is_empty() {
             return Ok(());
         }
         let (mut shared, change) = loop {
@@ -337,7 +339,7 @@ impl Core {
             let before_bytes = shared.table_bytes();
             let types = self.stated(&shared, &admitted)?;
             let edit = ManifestEdit { last_sequence: Some(last), types, ..ManifestEdit::default() };
-            let change = self.with_tables(&shared, id, tables, first, edit)?;
+            let change = self.with_tables(&shared, incoming, first, edit)?;
             match self.check_room(&shared, &change, shared.unflushed_bytes()) {
                 Err(error @ Error { cause: Cause::Memory { .. }, .. }) => {
                     drop(shared);
@@ -354,7 +356,8 @@ impl Core {
         writer.next_sequence = last + 1;
         writer.active.last_sequence = last;
         // After a failure the edit may still be durable, so the files stay until the next opening.
-        tables.clear();
+        incoming.tables.clear();
+        incoming.entries.clear();
         self.apply(&mut shared, change)?;
         admitted.into_iter().for_each(AdmittedStatement::publish);
         self.contents.show(last);
@@ -363,17 +366,49 @@ impl Core {
         Ok(())
     }
 
-    /// An edit with tables of a keyspace, each at the deepest level that it fits, numbered from `first` on.
+    /// Checks that tables still fit their keyspace, whose indexes have changed as often.
+    fn check_incoming(&self, incoming: &IncomingTables<'_>, changes: u64) -> Result<()> {
+        let (keyspace, tree) = (incoming.keyspace, incoming.keyspace.tree());
+        self.check_writable()?;
+        keyspace.check_value_bytes(incoming.seen.longest_value_bytes)?;
+        if tree.form() != incoming.stated.forms.current {
+            let name = keyspace.name();
+            return Err(Error::input(format!("the keyspace {name:?} was altered meanwhile; ingest the files again")));
+        }
+        if tree.is_dropped() {
+            return Err(self.gone(tree));
+        }
+        if tree.indexes.changes() != changes {
+            return Err(Error::conflict(self.path(), keyspace.name(), "its indexes have changed"));
+        }
+        Ok(())
+    }
+
+    /// Empties the memtables of keyspaces: their entries are older than the tables, and must not lie above them. No
+    /// write happens in the meantime, since the caller holds the writer's lock.
+    fn flush_before(&self, writer: &mut WriterState, keyspaces: BTreeSet<KeyspaceId>) -> Result<()> {
+        let have_entries = |memtables: &MemtableSet| {
+            keyspaces.iter().any(|id| memtables.memtables().get(id).is_some_and(|memtable| !memtable.is_empty()))
+        };
+        if have_entries(&writer.active) {
+            self.wait_for_room()?;
+            self.switch(writer)?;
+        }
+        self.wait_until(|shared| shared.sealed.iter().all(|sealed| !have_entries(sealed)))
+    }
+
+    /// An edit with tables, each at the deepest level that it fits, numbered from `first` on.
     fn with_tables(
         &self,
         shared: &SharedState,
-        id: KeyspaceId,
-        tables: &[TableFileMeta],
+        incoming: &IncomingTables<'_>,
         first: Sequence,
         edit: ManifestEdit,
     ) -> Result<StateChange> {
         let mut change = StateChange { edit, ..StateChange::default() };
-        for (index, table) in tables.iter().enumerate() {
+        let rows = incoming.tables.iter().map(|table| (incoming.keyspace.id(), table));
+        let tables = incoming.entries.iter().map(|(id, table)| (*id, table)).chain(rows);
+        for (index, (id, table)) in tables.enumerate() {
             let sequence = first + index as u64;
             let meta = TableFileMeta {
                 smallest_sequence: sequence,
@@ -388,30 +423,6 @@ impl Core {
         }
         Ok(change)
     }
-}
-
-/// Refuses a keyspace that got an index since the ingestion began.
-fn check_not_indexed(keyspace: &WrittenKeyspace) -> Result<()> {
-    if keyspace.tree().indexes.get().is_empty() {
-        return Ok(());
-    }
-    let name = keyspace.name();
-    Err(Error::input(format!("the keyspace {name:?} got an index meanwhile; ingest the files again")))
-}
-
-/// The error of tables whose records are too long for one batch.
-fn too_large_for_indexes(keyspace: &WrittenKeyspace, limit: u64) -> Error {
-    let indexes = keyspace.tree().indexes.get();
-    let index = indexes.first().map_or("", |index| index.name());
-    Error::input(format!(
-        "the keyspace {:?} has the index {index:?}, so the tables are written as one batch, which has at most {limit} \
-         bytes; write the records in several batches, or drop the index, ingest the tables, and create it again",
-        keyspace.name()
-    ))
-}
-
-fn has_entries(memtable: Option<&Arc<crate::lsm::state::memtable::Memtable>>) -> bool {
-    memtable.is_some_and(|memtable| !memtable.is_empty())
 }
 
 /// The deepest level at which a table that is newer than all others may be placed.

@@ -44,7 +44,11 @@ impl Core {
 
     /// Validates operations as far as it can be done without the writer's lock.
     pub(super) fn validate_early(&self, operations: &mut Operations) -> Result<()> {
-        let Some(condition) = operations.condition_mut() else { return Ok(()) };
+        operations.condition_mut().map_or(Ok(()), |condition| self.validate_until_now(condition))
+    }
+
+    /// Validates a condition as far as it can be done without the writer's lock.
+    pub(super) fn validate_until_now(&self, condition: &mut ReadCondition) -> Result<()> {
         // The views that are read below have all operations up to this one.
         let visible = self.visible();
         self.validate_visible(condition)?;
@@ -91,7 +95,9 @@ impl Core {
         outcome
     }
 
-    fn validate(&self, condition: &ReadCondition, group: &mut GroupSoFar) -> Result<()> {
+    /// Checks that what was read was not written since, by batches of a group either. The caller holds the writer's
+    /// lock.
+    pub(super) fn validate(&self, condition: &ReadCondition, group: &mut GroupSoFar) -> Result<()> {
         condition.reads.keyspaces().iter().try_for_each(|reads| self.check_kept(reads))?;
         if self.visible() > condition.after {
             self.validate_visible(condition)?;

@@ -107,6 +107,23 @@ impl<'r> DeferredReads<'r> {
 }
 
 impl Table {
+    /// Notes the first block that may hold records at or after a key as missing, unless it is in memory, or only reads
+    /// lead there.
+    ///
+    /// # Errors
+    /// Damage.
+    pub(crate) fn defer_start(&self, key: &[u8], reads: &mut DeferredReads<'_>) -> Result<()> {
+        let Some(block) = self.inner.resident_block_of(key).filter(|&block| block < self.inner.meta.blocks) else {
+            return Ok(());
+        };
+        if self.inner.cached(block).is_none() {
+            let section = self.inner.section(0, block)?;
+            // It fails, as a lookup does that is repeated later.
+            _ = self.inner.defer_children(0, [(block, section)].into_iter(), &mut reads.context);
+        }
+        Ok(())
+    }
+
     /// Starts to read what lookups lack.
     ///
     /// # Errors

@@ -36,7 +36,7 @@ mod tests;
 
 pub(crate) use chunks::{ChunkFile, ChunkFileWriter, ChunkLocation, TemporaryFile};
 pub(crate) use loser_tree::LoserTree;
-pub(crate) use run::remove_leftovers;
+pub(crate) use run::{SORT_SUFFIX, remove_leftovers};
 pub(crate) use sorter::SORT_MEMORY_BYTES_MIN;
 pub(crate) use stream::{ByteStream, ByteStreamReader, ByteStreamWriter, StreamRange};
 

@@ -6,6 +6,7 @@
 
 use crate::error::{Error, Result};
 use crate::io::local::sync::{Mutex, Published};
+use crate::lsm::state::entry::Sequence;
 use crate::lsm::state::keyspace_tree::KeyspaceTree;
 use crate::lsm::state::version::{IndexRecord, index_name};
 use crate::types::{RecordType, ResolvedIndex};
@@ -18,6 +19,9 @@ pub(crate) struct KeptIndex {
     pub(in crate::lsm) record: Arc<IndexRecord>,
     /// The keyspace of its entries.
     pub(in crate::lsm) entries: Arc<KeyspaceTree>,
+    /// The newest operation when it became complete in this process: older snapshots lack entries of rows that they
+    /// have.
+    pub(in crate::lsm) complete_from: Sequence,
     /// Its definition for the types of a generation of the keyspace.
     resolved: Arc<Mutex<Option<ResolvedAt>>>,
 }
@@ -27,7 +31,7 @@ type ResolvedAt = (u64, Arc<ResolvedIndex>);
 
 impl KeptIndex {
     pub(in crate::lsm) fn new(record: Arc<IndexRecord>, entries: Arc<KeyspaceTree>) -> Self {
-        Self { record, entries, resolved: Arc::default() }
+        Self { record, entries, complete_from: 0, resolved: Arc::default() }
     }
 
     /// Its name.

@@ -95,6 +95,11 @@ impl LevelTables {
         self.guide.get().map(|guide| &**guide)
     }
 
+    /// The table that covers a key, or the first one behind it.
+    pub(in crate::lsm) fn at_or_behind(&self, key: &[u8]) -> Option<&Arc<TableFile>> {
+        self.tables.get(self.index_of(key))
+    }
+
     /// The table that covers `key`.
     #[inline]
     pub(crate) fn find(&self, key: &[u8]) -> Option<&Arc<TableFile>> {

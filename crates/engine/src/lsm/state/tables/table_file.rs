@@ -210,7 +210,8 @@ impl TableFile {
         learner: Option<&dyn Learner>,
     ) -> Result<Arc<Self>> {
         let name = file_name(meta.number, FileKind::Table);
-        let unversioned = (ValueKind::Value as u8, meta.global_sequence.unwrap_or(0));
+        let kind = if meta.is_of_removals() { ValueKind::Remove } else { ValueKind::Value };
+        let unversioned = (kind as u8, meta.global_sequence.unwrap_or(0));
         let options = SharedOptions { unversioned, ..options.clone() };
         let mut table = Table::open_with(Arc::clone(storage), &name, cache, &options)?;
         // Both may be long, and are needed only once.
@@ -294,6 +295,11 @@ impl TableFile {
         reads: &mut DeferredReads<'_>,
     ) -> Result<Deferrable<Option<(ValueKind, Sequence, Slice)>>> {
         reads.attempt(|context| self.get(key, at, window, Some(context), |_| {}, |value| value.into_slice()))
+    }
+
+    /// Notes the block at which a range begins as missing, unless it is in memory, or only reads lead there.
+    pub(in crate::lsm) fn defer_start(&self, key: &[u8], reads: &mut DeferredReads<'_>) -> Result<()> {
+        self.table.defer_start(key, reads)
     }
 
     /// Starts to read what lookups lack.

@@ -2,6 +2,7 @@
 
 use crate::error::Result;
 use crate::io::Storage;
+use crate::table::sort::SORT_SUFFIX;
 use crate::vlog::values_name;
 
 /// The lock file of a store that is open for writing.
@@ -40,6 +41,9 @@ pub(crate) fn file_name(number: u64, kind: FileKind) -> String {
     }
 }
 
+/// What the entries of ingested rows are sorted under, behind a number.
+const ENTRIES: &str = "entries";
+
 /// The number and kind of a file; `None` for a name that [`file_name`] does not produce.
 pub(crate) fn parse_file_name(name: &str) -> Option<(u64, FileKind)> {
     let (digits, suffix) = name.split_once('.')?;
@@ -55,6 +59,20 @@ pub(crate) fn final_name(name: &str) -> &str {
         Some((table, id)) if id.len() == 16 && id.bytes().all(|digit| digit.is_ascii_hexdigit()) => table,
         _ => name,
     }
+}
+
+/// The beginning of the names under which the entries of ingested rows are sorted, by a number of a file.
+pub(crate) fn ingestion_sort_name(number: u64) -> String {
+    format!("{number:06}.{ENTRIES}")
+}
+
+/// Whether a file was made while such entries were sorted.
+pub(super) fn is_ingestion_sort(name: &str) -> bool {
+    let mut parts = name.splitn(3, '.');
+    let is_number = |text: Option<&str>| text.is_some_and(|text| text.bytes().all(|byte| byte.is_ascii_digit()));
+    is_number(parts.next())
+        && parts.next() == Some(ENTRIES)
+        && parts.next().is_some_and(|rest| rest.ends_with(SORT_SUFFIX))
 }
 
 /// File numbers of a store are smaller than this.

@@ -21,7 +21,9 @@ mod table;
 mod tests;
 
 pub(crate) use edit::{ManifestEdit, StatedTypes};
-pub(crate) use file_names::{FileKind, LOCK_NAME, file_name, final_name, largest_number, parse_file_name};
+pub(crate) use file_names::{
+    FileKind, LOCK_NAME, file_name, final_name, ingestion_sort_name, largest_number, parse_file_name,
+};
 pub(crate) use index_record::{INDEX_PREFIX, IndexRecord, index_name};
 pub(in crate::lsm) use kept_names::{
     NEW_SUFFIX, RECORD_NAME, is_kept_file, is_name_of_changes, is_subscriber_name, kept_name, subscriber_file,

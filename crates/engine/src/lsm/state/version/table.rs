@@ -140,6 +140,11 @@ impl TableFileMeta {
         ((u128::from(all.entries) * past / whole) as u64).max(1)
     }
 
+    /// Whether it was written for an ingestion, and removes its keys: entries of the rows that the ingestion replaces.
+    pub(crate) fn is_of_removals(&self) -> bool {
+        self.global_sequence.is_some() && self.tombstones > 0
+    }
+
     /// Bytes that it points at in all value files.
     pub(crate) fn value_bytes(&self) -> u64 {
         self.values.iter().map(|(_, bytes)| bytes).sum()
@@ -243,6 +248,7 @@ impl TableFileMeta {
             && self.smallest_sequence <= self.largest_sequence
             && self.largest_sequence <= SEQUENCE_MAX
             && self.tombstones <= self.records
+            && (!self.is_of_removals() || self.tombstones == self.records)
             && self.shadowed <= self.records
             && (self.records > 0 || self.has_range_tombstones)
             && self.tail.as_ref().is_none_or(|tail| tail.len() as u64 <= self.bytes)

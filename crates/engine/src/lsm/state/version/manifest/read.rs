@@ -7,7 +7,9 @@ use crate::error::{Error, Result};
 use crate::file_format::check_not_of_development;
 use crate::io::{Purpose, ReadRequest, Storage, read_whole};
 use crate::lsm::state::version::edit::ManifestEdit;
-use crate::lsm::state::version::file_names::{FILE_NUMBER_MAX, FileKind, file_name, largest_number, parse_file_name};
+use crate::lsm::state::version::file_names::{
+    FILE_NUMBER_MAX, FileKind, file_name, is_ingestion_sort, largest_number, parse_file_name,
+};
 use crate::lsm::state::version::state::ManifestState;
 use std::path::PathBuf;
 
@@ -175,10 +177,11 @@ fn read(
     Ok((read, None))
 }
 
-/// Removes incomplete manifests.
+/// Removes incomplete manifests, and what was sorted for an ingestion.
 pub(crate) fn remove_leftovers(storage: &dyn Storage) -> Result<()> {
     let names = storage.list()?;
-    let is_leftover = |name: &&String| parse_file_name(name).is_some_and(|(_, kind)| kind == FileKind::NewManifest);
+    let is_manifest = |name: &str| parse_file_name(name).is_some_and(|(_, kind)| kind == FileKind::NewManifest);
+    let is_leftover = |name: &&String| is_manifest(name) || is_ingestion_sort(name);
     names.iter().filter(is_leftover).try_for_each(|name| storage.remove(name))
 }
 

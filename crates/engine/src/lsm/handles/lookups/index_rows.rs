@@ -1,0 +1,134 @@
+//! Rows in the order of an index, from either end: entries are read from a snapshot, their rows in waves, and each is
+//! compared with the entry that led to it.
+
+use crate::block::Slice;
+use crate::error::{Error, Result};
+use crate::lsm::handles::keyspace::Keyspace;
+use crate::lsm::handles::pinned_types::PinnedTypes;
+use crate::lsm::handles::range::DbRange;
+use crate::lsm::handles::snapshot::DbSnapshot;
+use crate::lsm::state::indexes::kept::KeptIndex;
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+/// Rows that are read in the first wave of a lookup, and at most in a later one.
+const WAVE_MIN: usize = 16;
+const WAVE_MAX: usize = 256;
+
+/// The key of a row, and the row.
+pub(in crate::lsm) type KeyWithRow = (Slice, Slice);
+
+/// Rows in the order of an index, each with the entry that led to it. After an error it ends.
+#[derive(Debug)]
+pub(in crate::lsm) struct IndexRows {
+    of: RowsOfIndex,
+    snapshot: DbSnapshot,
+    entries: DbRange,
+    /// Rows that were read from each end, in the order in which that end returns them.
+    front: VecDeque<(Slice, KeyWithRow)>,
+    back: VecDeque<(Slice, KeyWithRow)>,
+    wave: usize,
+    is_done: bool,
+}
+
+/// An index, the keyspace of its rows, and the types in which rows are returned, unless those of now.
+#[derive(Clone, Debug)]
+pub(in crate::lsm) struct RowsOfIndex {
+    pub(in crate::lsm) index: KeptIndex,
+    pub(in crate::lsm) rows: Keyspace,
+    pub(in crate::lsm) read_as: Option<PinnedTypes>,
+}
+
+impl IndexRows {
+    pub(in crate::lsm) fn new(of: RowsOfIndex, snapshot: DbSnapshot, entries: DbRange) -> Self {
+        let (front, back) = Default::default();
+        Self { of, snapshot, entries, front, back, wave: WAVE_MIN, is_done: false }
+    }
+
+    fn ready(&mut self, forward: bool) -> &mut VecDeque<(Slice, KeyWithRow)> {
+        if forward { &mut self.front } else { &mut self.back }
+    }
+
+    /// The next row of an end.
+    fn step(&mut self, forward: bool) -> Option<Result<(Slice, KeyWithRow)>> {
+        loop {
+            if let Some(row) = self.ready(forward).pop_front() {
+                return Some(Ok(row));
+            }
+            if self.is_done {
+                return self.ready(!forward).pop_back().map(Ok);
+            }
+            if let Err(error) = self.read(forward) {
+                self.is_done = true;
+                (self.front, self.back) = Default::default();
+                return Some(Err(error));
+            }
+        }
+    }
+
+    /// Reads the rows of the next entries of an end.
+    fn read(&mut self, forward: bool) -> Result<()> {
+        let mut entries = Vec::with_capacity(self.wave);
+        while entries.len() < self.wave {
+            let next = if forward { self.entries.next() } else { self.entries.next_back() };
+            match next {
+                Some(entry) => entries.push(entry?.0),
+                None => break,
+            }
+        }
+        self.is_done = entries.len() < self.wave;
+        self.wave = (self.wave * 2).min(WAVE_MAX);
+        let found = self.rows_of(entries)?;
+        self.ready(forward).extend(found);
+        Ok(())
+    }
+
+    /// The rows of entries, without those that have other values than their entry.
+    fn rows_of(&self, entries: Vec<Slice>) -> Result<Vec<(Slice, KeyWithRow)>> {
+        let RowsOfIndex { index, rows: keyspace, read_as } = &self.of;
+        loop {
+            let resolved = index.resolved(keyspace.tree())?;
+            let no_entry = || Error::input(format!("an entry of the index {:?} is none", index.name()));
+            let key = |entry: &Slice| resolved.key_of(entry).map(Slice::from).ok_or_else(no_entry);
+            let keys = entries.iter().map(key).collect::<Result<Vec<_>>>()?;
+            let rows = self.snapshot.multi_get(keyspace, &keys)?;
+            // Rows are read in the types of now.
+            if !Arc::ptr_eq(&resolved, &index.resolved(keyspace.tree())?) {
+                continue;
+            }
+            let mut found = Vec::with_capacity(entries.len());
+            for ((entry, key), row) in entries.into_iter().zip(keys).zip(rows) {
+                let Some(row) = row else { continue };
+                let values = resolved.values_of(&key, &row)?;
+                if values.is_some_and(|values| entry.get(..entry.len() - key.len()) == Some(&values.bytes[..])) {
+                    found.push((entry, (key, row)));
+                }
+            }
+            return match read_as {
+                Some(types) if !types.is_current() => self.read_as(types, found),
+                _ => Ok(found),
+            };
+        }
+    }
+
+    /// The same rows in the types of a handle that was made before fields were added.
+    fn read_as(&self, types: &PinnedTypes, found: Vec<(Slice, KeyWithRow)>) -> Result<Vec<(Slice, KeyWithRow)>> {
+        let rows = self.snapshot.multi_get(types.keyspace(), found.iter().map(|(_, (key, _))| key))?;
+        let with_row = |((entry, (key, _)), row): ((Slice, KeyWithRow), Option<Slice>)| Some((entry, (key, row?)));
+        Ok(found.into_iter().zip(rows).filter_map(with_row).collect())
+    }
+}
+
+impl Iterator for IndexRows {
+    type Item = Result<(Slice, KeyWithRow)>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.step(true)
+    }
+}
+
+impl DoubleEndedIterator for IndexRows {
+    fn next_back(&mut self) -> Option<Self::Item> {
+        self.step(false)
+    }
+}
