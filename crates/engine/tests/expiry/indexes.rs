@@ -1,11 +1,11 @@
 //! Indexes of rows that expire: entries expire with their rows, and unique values become free.
 
 use crate::support::{HOUR, MINUTE, START, at, small, store};
-use ogive::io::{Clock, MemoryStorage};
+use ogive::io::{Clock, MemoryStorage, Storage};
 use ogive::types::{IndexDefinition, KeyType, RecordType, Value, ValueType};
-use ogive::{Cause, Db, Error, Keyspace};
+use ogive::{Cause, Db, Error, Keyspace, TableWriteOptions, TableWriter};
 use ogive_testkit::{Random, Repeat, seeds};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
 use std::sync::Arc;
 
@@ -15,6 +15,18 @@ fn values() -> ValueType {
 
 fn row(email: &str) -> Vec<u8> {
     values().encode(&Value::Tuple(vec![Value::Text(email.to_owned())])).unwrap()
+}
+
+/// A folder with a table of users, by their numbers.
+fn table(users: &BTreeMap<u64, u64>) -> (Arc<dyn Storage>, String) {
+    let folder: Arc<dyn Storage> = Arc::new(MemoryStorage::new());
+    let options = TableWriteOptions::default().key_type(KeyType::U64).value_type(values());
+    let mut writer = TableWriter::create((Arc::clone(&folder), "table"), options).unwrap();
+    for (number, email) in users {
+        writer.append(&number.to_be_bytes(), &row(&format!("{email}@x"))).unwrap();
+    }
+    writer.finish().unwrap();
+    (folder, "table".to_owned())
 }
 
 fn users(db: &Db) -> Keyspace {
@@ -96,6 +108,23 @@ fn indexes_have_the_entries_of_the_rows_that_have_not_expired() {
                 6 => {
                     keyspace.remove_range(key..(number + 2).to_be_bytes()).unwrap();
                     rows.retain(|other, _| *other != number && *other != number + 1);
+                }
+                8 => {
+                    let ingested: BTreeMap<u64, u64> = (0..3).map(|_| (random.below(12), random.below(16))).collect();
+                    let emails: BTreeSet<u64> = ingested.values().copied().collect();
+                    let is_taken = emails.len() < ingested.len()
+                        || rows.iter().any(|(number, (email, expires))| {
+                            !ingested.contains_key(number) && emails.contains(email) && is_alive(expires)
+                        });
+                    match keyspace.ingest_from(&[table(&ingested)]) {
+                        Ok(_) => {
+                            assert!(!is_taken, "step {step}");
+                            // A table states no times.
+                            rows.extend(ingested.into_iter().map(|(number, email)| (number, (email, None))));
+                        }
+                        Err(Error { cause: Cause::NotUnique, .. }) => assert!(is_taken, "step {step}"),
+                        Err(error) => panic!("{error}"),
+                    }
                 }
                 7 if random.one_in(3) => {
                     db.close().unwrap();
