@@ -1,7 +1,7 @@
 //! Reads against a model. Goal: on every path a record is there until it expires and never after, whatever flushes,
-//! compactions, snapshots, transactions, reopenings and moves of the clock come between. Method: drawn operations on few
-//! keys; the plain map of the test has the time of each record, and is read at the time that the store tells, which must
-//! not go back, nor move by more than a day more than what has passed.
+//! compactions, snapshots, transactions, reopenings and moves of the clock come between. Method: drawn operations on
+//! few keys; the plain map of the test has the time of each record, and is read at the time that the store tells, which
+//! must not go back, nor move by more than a day more than what has passed.
 
 use crate::support::{DAY, HOUR, MINUTE, START, at, small};
 use ogive::io::{Clock, MemoryStorage, Storage};
