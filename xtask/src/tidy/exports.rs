@@ -14,9 +14,10 @@ use std::collections::{BTreeMap, BTreeSet};
 pub(crate) const ROOT: &str = "crates/engine/src/";
 /// Most items of the interface: what one page can list, and one person remember. Four of them are transactions: the
 /// type, its ranges, its isolation, and typed keyspaces in it. Three are indexes that the store keeps: what one is of,
-/// the index, and the records that it leads to; two more are those in a transaction, and the index by Rust types. Five
-/// are for followers of a store: positions, the iterator, its batches, their changes, and tables that were ingested.
-const EXPORTS_MAX: usize = 193;
+/// the index, and the records that it leads to. Five are for followers of a store: positions,
+/// the iterator, its batches, their changes, and tables that were ingested. Two are for records that expire: options,
+/// and rules of keyspaces.
+const EXPORTS_MAX: usize = 194;
 
 /// The interface of those who write structures of indexes, a page of its own, which is not counted.
 const SEAM: [&str; 2] = ["index", "extend"];

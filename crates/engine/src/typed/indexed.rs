@@ -116,8 +116,8 @@ impl<K: TypedKey + TypedParts + ?Sized, V: TypedValue + ?Sized> TypedKeyspace<K,
     /// Only writes through the returned handle, and through others that declare the same indexes, keep the index in
     /// step. Those through [`TypedKeyspace::insert`] and its other methods, a [`Keyspace`], a batch of either, or the
     /// command (`ogive db put`, `import`, `ingest`, `delete`) bypass it: it then lacks new records, and finds records
-    /// by old values. Call [`IndexedKeyspace::rebuild`] after such writes. Entries expire with their records if these are
-    /// written through it; for records that were there before, make an index by [`Db::create_index`].
+    /// by old values. Call [`IndexedKeyspace::rebuild`] after such writes. Entries expire with their records if these
+    /// are written through it; for records that were there before, make an index by [`Db::create_index`].
     ///
     /// ```
     /// ogive::row! {

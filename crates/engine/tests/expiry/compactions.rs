@@ -104,7 +104,7 @@ fn entries_whose_times_are_spread_make_a_compaction_due_when_half_of_them_have_e
     assert!(db.estimate().0 < 150, "{}", db.estimate().0);
 }
 
-/// With threads of its own, a store that nobody writes to drops tables when their time has come.
+/// With threads of its own, a store without writers drops tables when their time has come.
 #[test]
 fn an_idle_store_drops_tables_when_their_time_has_come() {
     let clock = Clock::default();

@@ -1,7 +1,7 @@
 //! Reads against a model. Goal: on every path a record is there until it expires and never after, whatever flushes,
-//! compactions, snapshots, transactions, reopenings and moves of the clock come between. Method: drawn operations on few
-//! keys; the plain map of the test has the time of each record, and is read at the time that the store tells, which must
-//! not go back, nor move by more than a day more than what has passed.
+//! compactions, snapshots, transactions, reopenings and moves of the clock come between. Method: drawn operations on
+//! few keys; the plain map of the test has the time of each record, and is read at the time that the store tells, which
+//! must not go back, nor move by more than a day more than what has passed.
 
 use crate::support::{DAY, HOUR, MINUTE, START, at, small};
 use ogive::io::{Clock, MemoryStorage, Storage};
@@ -104,9 +104,8 @@ struct Run {
 }
 
 impl Run {
-    fn new(seed: u64) -> Self {
-        let (clock, storage, mut random) =
-            (Clock::moved_by_hand(START), Arc::new(MemoryStorage::new()), Random::new(seed));
+    fn new(seed: u64, storage: MemoryStorage) -> Self {
+        let (clock, storage, mut random) = (Clock::moved_by_hand(START), Arc::new(storage), Random::new(seed));
         let db = Db::open(storage.clone(), &drawn(&mut random, &clock)).unwrap();
         // From the first record that expires on, the store has a time of its own.
         db.insert_with("first", "", at(0)).unwrap();
@@ -261,23 +260,30 @@ impl Run {
     }
 }
 
+fn run(seed: u64, storage: MemoryStorage, steps: u64) {
+    let _repeat = Repeat::new(env!("CARGO_CRATE_NAME"), seed);
+    let mut run = Run::new(seed, storage);
+    for step in 0..steps {
+        run.step();
+        if step % 5 == 0 {
+            run.check();
+        }
+    }
+    run.snapshots.clear();
+    run.clock.set_unix_ms(run.told_ms);
+    run.check();
+    run.db.close().unwrap();
+    let storage: Arc<dyn Storage> = run.storage.clone();
+    let report = verify_store(&storage, &mut |_, _| {}).unwrap();
+    assert!(report.is_sound(), "{report:?}");
+}
+
 #[test]
 fn records_are_seen_until_they_expire_and_never_after() {
-    for seed in seeds(0..8) {
-        let _repeat = Repeat::new(env!("CARGO_CRATE_NAME"), seed);
-        let mut run = Run::new(seed);
-        for step in 0..400 {
-            run.step();
-            if step % 5 == 0 {
-                run.check();
-            }
-        }
-        run.snapshots.clear();
-        run.clock.set_unix_ms(run.told_ms);
-        run.check();
-        run.db.close().unwrap();
-        let storage: Arc<dyn Storage> = run.storage.clone();
-        let report = verify_store(&storage, &mut |_, _| {}).unwrap();
-        assert!(report.is_sound(), "{report:?}");
-    }
+    seeds(0..8).for_each(|seed| run(seed, MemoryStorage::new(), 400));
+}
+
+#[test]
+fn records_on_an_object_store_are_seen_until_they_expire_and_never_after() {
+    seeds(0..2).for_each(|seed| run(seed, MemoryStorage::objects(), 150));
 }

@@ -8,8 +8,8 @@ use crate::lsm::state::expiry::store_time::millis;
 const EXPIRY_WAIT_US_MIN: f64 = 1e6;
 
 impl Core {
-    /// Entries that expire up to this time need not be kept: it is the grace period ago, and no snapshot sees them. 0 if
-    /// there are none.
+    /// Entries that expire up to this time need not be kept: it is the grace period ago, and no snapshot sees them. 0
+    /// if there are none.
     pub(super) fn expired_by_ms(&self) -> u64 {
         if !self.contents.time.is_used() {
             return 0;

@@ -426,7 +426,7 @@ impl<'a> Picker<'a> {
         levels.iter().filter(move |(_, table)| is_droppable(table, limits) && table.overlaps(range))
     }
 
-    /// Whether so much of a table has expired that it is rewritten.
+    /// Whether half of a table has expired, so that it is rewritten.
     fn has_mostly_expired(&self, table: &TableFileMeta) -> bool {
         let dropped = table.expired_by(self.limits.expired_by_ms).saturating_add(table.tombstones).saturating_mul(100);
         let share = table.records.saturating_mul(self.limits.dropped_percent.clamp(1, 100));

@@ -34,8 +34,8 @@ pub(crate) enum RetainDecision {
 /// is dropped, and an entry in the oldest stripe needs no sequence number any more. It keeps its number if an older
 /// range tombstone covers it, since that may stay for the sake of neighbouring keys.
 ///
-/// An entry that has expired, for the snapshots of its stripe too, is as a tombstone: an older entry of its key that lies
-/// below would be seen else.
+/// An entry that has expired, for the snapshots of its stripe too, is as a tombstone: an older entry of its key that
+/// lies below would be seen else.
 #[derive(Debug)]
 pub(crate) struct RetentionFilter<'a> {
     /// Ascending.
@@ -51,8 +51,8 @@ pub(crate) struct RetentionFilter<'a> {
 }
 
 impl<'a> RetentionFilter<'a> {
-    /// `snapshots` are the live ones, ascending, and others see no entry that expires up to `expired_by_ms`; `tombstones` are those of all inputs; `lowers_sequence` allows
-    /// sequence numbers to be zeroed at the bottom.
+    /// `snapshots` are the live ones, ascending, and others see no entry that expires up to `expired_by_ms`;
+    /// `tombstones` are those of all inputs; `lowers_sequence` allows sequence numbers to be zeroed at the bottom.
     pub(crate) fn new(
         (snapshots, expired_by_ms): (&'a [SeenAt], u64),
         tombstones: &'a RangeTombstones,

@@ -15,7 +15,7 @@ use crate::error::{Cause, Error, Result, StoreFailure};
 use crate::io::local::sync::MutexGuard;
 use crate::lsm::objects::ObjectFolder;
 use crate::lsm::state::entry::{KeyspaceId, Sequence};
-use crate::lsm::state::expiry::store_time::ReadPoint;
+use crate::lsm::state::expiry::store_time::{ReadPoint, RecordedTimes, TimeReading};
 use crate::lsm::state::keyspace_tree::KeyspaceTree;
 use crate::lsm::state::memtable::Memtable;
 use crate::lsm::state::options::DbOptions;
@@ -72,6 +72,15 @@ impl Core {
     /// The newest operation visible to readers, at the time of now.
     pub(in crate::lsm) fn newest_point(&self) -> ReadPoint {
         ReadPoint { at: self.visible(), now_ms: None }.fixed(&self.contents.time)
+    }
+
+    /// The times for the manifest to have; a clock that is too far ahead is reported.
+    fn times_to_record(&self) -> RecordedTimes {
+        let TimeReading { now_ms, clock_ms, is_ahead } = self.contents.time.read();
+        if is_ahead {
+            self.report_clock_ahead(now_ms, clock_ms);
+        }
+        self.contents.time.to_record()
     }
 
     pub(in crate::lsm) fn is_stopped(&self) -> bool {
@@ -206,7 +215,7 @@ impl Core {
         self.files.numbers.put_into(edit);
         // Memtable sets are flushed after newer ones were begun.
         if self.contents.time.is_used() {
-            edit.times = Some(self.contents.time.to_record());
+            edit.times = Some(self.times_to_record());
         }
         edit.last_sequence = edit.last_sequence.map(|sequence| sequence.max(shared.state.last_sequence));
         let undo = shared.state.change_undoably(edit).map_err(|error| error.into_error(path(), 0))?;
@@ -312,7 +321,7 @@ impl Core {
 
     fn state_numbers(&self, state: &mut ManifestState, ends: bool) {
         if self.contents.time.is_used() {
-            state.note_times(Some(self.contents.time.to_record()));
+            state.note_times(Some(self.times_to_record()));
         }
         state.next_file = state.next_file.max(self.files.numbers.next());
         // After the end no number is taken.

@@ -247,9 +247,10 @@ impl Keyspace {
         self.write(operations)
     }
 
-    /// As [`Self::insert`], of a record that expires: from that time on it is as if it were removed, for all readers that
-    /// begin later. Snapshots and transactions see it as of their beginning. A time that has passed is allowed, and makes
-    /// the record absent at once. Compactions drop it [an hour](crate::lsm::DbExpiryOptions::grace) after it expired.
+    /// As [`Self::insert`], of a record that expires: from that time on it is as if it were removed, for all readers
+    /// that begin later. Snapshots and transactions see it as of their beginning. A time that has passed is allowed,
+    /// and makes the record absent at once. Compactions drop it [an hour](crate::lsm::DbExpiryOptions::grace) after it
+    /// expired.
     ///
     /// The time that counts is that of the machine, but it never goes back, and is not taken for right if it is
     /// [far ahead](crate::lsm::DbExpiryOptions::clock_ahead_max). With the first such record, the store gets the format
@@ -275,9 +276,9 @@ impl Keyspace {
         self.write(operations)
     }
 
-    /// Lets records expire so long after they are written, from now on; with `None`, none expires that is written without
-    /// [a time of its own](Self::insert_with). It is recorded, and holds for all who write, but not for tables that are
-    /// ingested, nor for the records that are there.
+    /// Lets records expire so long after they are written, from now on; with `None`, none expires that is written
+    /// without [a time of its own](Self::insert_with). It is recorded, and holds for all who write, but not for tables
+    /// that are ingested, nor for the records that are there.
     ///
     /// ```
     /// # let storage = std::sync::Arc::new(ogive::io::MemoryStorage::new());
@@ -298,8 +299,8 @@ impl Keyspace {
         self.core().set_expiry_rule(self.tree(), after.map(ExpiryRule::After))
     }
 
-    /// As [`Self::expire_after`], but records expire at the time in a field of their rows, a timestamp in UTC. A row with
-    /// a null there does not expire.
+    /// As [`Self::expire_after`], but records expire at the time in a field of their rows, a timestamp in UTC. A row
+    /// with a null there does not expire.
     ///
     /// # Errors
     /// As [`Self::insert_with`]; [`Cause::Input`](crate::Cause::Input) if the rows have no such timestamp.

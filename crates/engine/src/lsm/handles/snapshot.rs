@@ -12,7 +12,8 @@ use std::ops::{Bound, RangeBounds};
 use std::sync::Arc;
 
 /// A consistent read view of all keyspaces of a store at one time, those that are dropped later too, with the records
-/// that had not expired then. It is cheap to create and to clone. The entries it sees are kept on disk until its last clone is dropped.
+/// that had not expired then. It is cheap to create and to clone. The entries it sees are kept on disk until its last
+/// clone is dropped.
 #[derive(Clone, Debug)]
 pub struct DbSnapshot {
     pin: Arc<PinnedSequence>,

@@ -33,7 +33,8 @@ struct StatedRow {
     expires_ms: Option<u64>,
 }
 
-/// A row before and after a batch; `None` where there is none. An old one may have expired: its entries are still there.
+/// A row before and after a batch; `None` where there is none. An old one may have expired: its entries are still
+/// there.
 #[derive(Debug, Default)]
 pub(super) struct RowChange {
     old: Option<StatedRow>,

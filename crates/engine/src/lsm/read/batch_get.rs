@@ -199,8 +199,8 @@ fn keys_within(found: &[Option<FoundValue>], room_bytes: u64) -> usize {
     found.iter().position(exceeds).unwrap_or(found.len()).max(1)
 }
 
-/// The values of keys, which are sorted by `order`, at a point: those of the first keys that take `room_bytes` together,
-/// and of one in any case.
+/// The values of keys, which are sorted by `order`, at a point: those of the first keys that take `room_bytes`
+/// together, and of one in any case.
 pub(in crate::lsm) fn multi_get<K: AsRef<[u8]>>(
     view: &KeyspaceView,
     point: ReadPoint,

@@ -90,7 +90,8 @@ proptest! {
         forward: bool,
     ) {
         let history = History::of(&operations, 1);
-        let mut visible = VisibleCursor::new(EntrySource::Any(history.failing_cursor(good)), Vec::new(), SEQUENCE_MAX, 0);
+        let cursor = EntrySource::Any(history.failing_cursor(good));
+        let mut visible = VisibleCursor::new(cursor, Vec::new(), SEQUENCE_MAX, 0);
         let mut moved = if forward { visible.first() } else { visible.last() };
         while moved.is_ok() && visible.entry().is_some() {
             moved = if forward { visible.next() } else { visible.prev() };

@@ -77,7 +77,8 @@ impl LiveSnapshots {
         points
     }
 
-    /// The earliest time as of which a live snapshot sees records that expire. One from before there were any sees none.
+    /// The earliest time as of which a live snapshot sees records that expire. One from before there were any sees
+    /// none.
     pub(in crate::lsm) fn earliest_ms(&self) -> Option<u64> {
         self.0.lock().values().map(|kept| kept.now_ms).filter(|&now_ms| now_ms > 0).min()
     }

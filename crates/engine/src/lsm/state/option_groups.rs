@@ -1,5 +1,5 @@
-//! Groups of the options of a store: its writes, the tables of its levels, its long values, its records that expire, and
-//! its place among objects.
+//! Groups of the options of a store: its writes, the tables of its levels, its long values, its records that expire,
+//! and its place among objects.
 
 use std::time::Duration;
 
@@ -143,7 +143,8 @@ setters! {
     } optional {}
 }
 
-/// Options of a store about records that expire, as [`DbOptions::expiry`](super::options::DbOptions::expiry) changes them.
+/// Options of a store about records that expire, as [`DbOptions::expiry`](super::options::DbOptions::expiry) changes
+/// them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct DbExpiryOptions {
@@ -151,9 +152,9 @@ pub struct DbExpiryOptions {
     /// store may be behind that of its writer by less than this.
     pub grace: Duration,
     /// How far the time of day may be ahead of the time that has passed since the store last recorded it; by default 24
-    /// hours. A clock further ahead is taken for wrong: records expire no earlier than this allows, and writes of records
-    /// that expire fail. Nothing tells how long a store was closed, so a program that opens its store more rarely than
-    /// once a day sets a longer time; [`Duration::MAX`] trusts the clock.
+    /// hours. A clock further ahead is taken for wrong: records expire no earlier than this allows, and writes of
+    /// records that expire fail. Nothing tells how long a store was closed, so a program that opens its store more
+    /// rarely than once a day sets a longer time; [`Duration::MAX`] trusts the clock.
     pub clock_ahead_max: Duration,
 }
 

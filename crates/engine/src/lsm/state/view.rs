@@ -227,8 +227,8 @@ impl KeyspaceView {
         }
     }
 
-    /// The time at which the newest entry of a key at or below `at` expires, if it does, in milliseconds since the start
-    /// of 1970.
+    /// The time at which the newest entry of a key at or below `at` expires, if it does, in milliseconds since the
+    /// start of 1970.
     pub(in crate::lsm) fn expiry_of(&self, key: &[u8], at: Sequence) -> Result<Option<u64>> {
         let found = self.find_newest(key, at, &mut ShareValue(|_| {}))?;
         Ok(found.and_then(|(kind, value)| Entry { key, sequence: at, kind, value: &value }.expires_ms()))

@@ -1,4 +1,5 @@
-//! The first record that expires, and rules by which records expire: from then on, the manifest has the time of the store.
+//! The first record that expires, and rules by which records expire: from then on, the manifest has the time of the
+//! store.
 //!
 //! The edit precedes the records in the log, so that a program that does not know them does not open the store.
 

@@ -186,7 +186,7 @@ fn a_version_that_is_not_known_is_told() {
     let mut newer = Vec::new();
     ManifestHeader { version: 9, ..head }.encode(&mut newer);
     bytes[..newer.len()].copy_from_slice(&newer);
-    assert!(matches!(read(&bytes), Err(Error { cause: Cause::Version { found: 9, supported: 4 }, .. })));
+    assert!(matches!(read(&bytes), Err(Error { cause: Cause::Version { found: 9, supported: 5 }, .. })));
 }
 
 #[test]
