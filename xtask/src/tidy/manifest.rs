@@ -63,6 +63,7 @@ const RULES: &[Rule] = &[
         ours: &["ogive", "ogive-object-store", "ogive-research"],
         outside: true,
     },
+    Rule { path: "import/Cargo.toml", ours: &["ogive", "ogive-terminal"], outside: true },
     Rule {
         path: "sql/Cargo.toml",
         ours: &[
