@@ -110,10 +110,6 @@ mod tests {
         fn read(&self, _: usize, visit: &mut crate::source::Visit<'_>) -> Result<()> {
             self.0.iter().try_for_each(|(key, value)| visit(key.as_bytes(), value.as_bytes()))
         }
-
-        fn finish(self: Box<Self>) -> Result<()> {
-            Ok(())
-        }
     }
 
     #[test]

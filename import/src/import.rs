@@ -27,9 +27,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Summary> {
     // What is refused in the source is refused before there is a store.
     let source = open(kind, arguments, &choice, &interrupt)?;
     let imported = imported(arguments, &choice, &*source, &interrupt);
-    let finished = source.finish();
+    source.close();
     let (keyspaces, left_out) = imported?;
-    finished?;
     let left_out = if choice.is_partial() { of_chosen(left_out) } else { left_out };
     let (source, store) = (arguments.source.display().to_string(), arguments.store.display().to_string());
     Ok(Summary { kind: kind.name(), source, store, keyspaces, left_out, seconds: started.elapsed().as_secs_f64() })
@@ -43,7 +42,7 @@ fn of_chosen(left_out: Vec<LeftOut>) -> Vec<LeftOut> {
         .collect()
 }
 
-/// Writes and checks all keyspaces; after a failure, takes back what is not finished.
+/// Writes and checks all keyspaces; after a failure, takes them back.
 fn imported(
     arguments: &Arguments,
     choice: &Choice,
@@ -98,7 +97,7 @@ impl Import<'_> {
         let mut all = Vec::new();
         for (at, (found, (keyspace, checksum))) in self.source.found().iter().zip(&written).enumerate() {
             self.check(at, found, keyspace, *checksum)?;
-            let indexes = self.target.create_indexes(keyspace, found, left_out)?;
+            let indexes = self.target.create_indexes(keyspace, found, left_out, self.interrupt)?;
             all.push(Imported {
                 keyspace: keyspace.name().to_owned(),
                 from: found.name.clone(),
@@ -107,8 +106,9 @@ impl Import<'_> {
                 indexes,
                 remarks: found.remarks.clone(),
             });
-            unfinished::unmark(db, keyspace.name())?;
         }
+        self.source.confirm()?;
+        unfinished::unmark(db, self.names)?;
         Ok(all)
     }
 

@@ -23,8 +23,13 @@ impl Interrupt {
         Self(asked)
     }
 
+    /// Whether an interrupt has arrived.
+    pub(crate) fn is_asked(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+
     /// Fails after an interrupt.
     pub(crate) fn check(&self) -> Result<()> {
-        if self.0.load(Ordering::Relaxed) { Err(Error::interrupted().into()) } else { Ok(()) }
+        if self.is_asked() { Err(Error::interrupted().into()) } else { Ok(()) }
     }
 }

@@ -60,6 +60,8 @@ impl Kind {
                 format!("leave out --from, or write --from {}", found.name()),
             )),
             (_, Some(found)) => Ok(found),
+            // A database without a table may be an empty file.
+            (Some(Self::Sqlite), None) if metadata.is_file() && metadata.len() == 0 => Ok(Self::Sqlite),
             // LevelDB's folders have the same files, but for the options.
             (Some(Self::Rocksdb), None) if path.join("CURRENT").is_file() => Ok(Self::Rocksdb),
             (given, None) => {
@@ -77,7 +79,6 @@ impl Kind {
         File::open(path)?.take(HEAD_BYTES).read_to_end(&mut head)?;
         let is_lmdb = head.get(LMDB_OFFSET..LMDB_OFFSET + 4) == Some(&LMDB.to_ne_bytes()[..]);
         Ok(match () {
-            // A database without a table may be an empty file; it is one only if that is said.
             () if head.starts_with(SQLITE) => Some(Self::Sqlite),
             () if is_lmdb => Some(Self::Lmdb),
             () => None,

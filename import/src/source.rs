@@ -56,11 +56,16 @@ pub(crate) trait Source {
     /// [`Failure::Source`] and [`Failure::Refused`]; those of `visit`.
     fn read(&self, at: usize, visit: &mut Visit<'_>) -> Result<()>;
 
-    /// Ends the reading, and checks that what was read is one state of the source.
+    /// Checks that all that was read is one state of the source.
     ///
     /// # Errors
     /// [`Failure::Source`] and [`Failure::Refused`].
-    fn finish(self: Box<Self>) -> Result<()>;
+    fn confirm(&self) -> Result<()> {
+        Ok(())
+    }
+
+    /// Ends the reading.
+    fn close(self: Box<Self>) {}
 }
 
 /// A failure to read the source.

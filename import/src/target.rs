@@ -3,12 +3,13 @@
 use crate::arguments::Arguments;
 use crate::checksum::Checksum;
 use crate::failure::{Failure, Result};
+use crate::interrupt::Interrupt;
 use crate::source::{Found, LeftOut};
 use crate::unfinished;
 use ogive::lsm::Batch;
 use ogive::types::RecordType;
 use ogive::{Cause, Db, DbOptions, Durability, Error, Keyspace};
-use ogive_terminal::{counted, human_bytes};
+use ogive_terminal::{Progress, Unit, counted, human_bytes};
 
 /// A batch is committed when it has as many records, or bytes.
 const BATCH_RECORDS: u64 = 10_000;
@@ -110,10 +111,17 @@ impl<'a> Target<'a> {
         keyspace: &Keyspace,
         found: &Found,
         left_out: &mut Vec<LeftOut>,
+        interrupt: &Interrupt,
     ) -> Result<Vec<String>> {
         let mut created = Vec::new();
         for index in &found.indexes {
-            match self.db.create_index(&index.name, keyspace, &index.definition) {
+            let mut progress =
+                Progress::start(format!("creating the index {}", index.name), found.records, Unit::Items);
+            let mut show = |records| {
+                progress.reach(records);
+                if interrupt.is_asked() { Err(Error::interrupted()) } else { Ok(()) }
+            };
+            match self.db.create_index_showing(&index.name, keyspace, &index.definition, &mut show) {
                 Ok(_) => created.push(format!("{} by {}", index.name, index.definition)),
                 Err(error) if matches!(error.cause, Cause::Input | Cause::NotUnique) => {
                     left_out.push(LeftOut {
@@ -128,32 +136,24 @@ impl<'a> Target<'a> {
         Ok(created)
     }
 
-    /// Takes back what an import wrote, after a failure: keyspaces that are not finished. Records that were added to
-    /// others stay. Gives what is there, for the message.
+    /// Takes back what an import wrote, after a failure. Records that were added to others stay. Gives what is there,
+    /// for the message.
     pub(crate) fn take_back(&self, names: &[String]) -> Result<String> {
-        let marks = unfinished::marks(&self.db)?;
-        let (unfinished, finished): (Vec<&String>, Vec<&String>) =
-            names.iter().partition(|name| marks.contains_key(*name));
         let rest = match self.arguments.add {
-            true => {
-                format!("some records of {} may be there; it is safe to add them all again", listed(&unfinished))
-            }
+            true => format!("some records of {} may be there; --replace imports them anew", listed(names)),
             false => {
-                for name in &unfinished {
-                    self.clear(name)?;
-                    unfinished::unmark(&self.db, name)?;
-                }
+                names.iter().try_for_each(|name| self.clear(name))?;
+                unfinished::unmark(&self.db, names)?;
                 let before = if self.arguments.replace { ", nor of what was there before" } else { "" };
-                format!("nothing is left of {}{before}", listed(&unfinished))
+                format!("nothing is left of {}{before}", listed(names))
             }
         };
         self.db.close()?;
-        let finished = if finished.is_empty() { String::new() } else { format!("; finished: {}", listed(&finished)) };
-        Ok(rest + &finished)
+        Ok(rest)
     }
 }
 
-fn listed(names: &[&String]) -> String {
+fn listed(names: &[String]) -> String {
     names.iter().map(|name| format!("{name:?}")).collect::<Vec<_>>().join(", ")
 }
 
@@ -205,7 +205,13 @@ impl Writer<'_> {
 
     fn commit(&mut self) -> Result<()> {
         let batch = std::mem::replace(&mut self.batch, self.db.batch());
-        Ok(batch.commit()?)
+        match batch.commit() {
+            Err(error) if matches!(error.cause, Cause::KeyLength { .. }) => Err(Failure::refused(
+                format!("the keyspace {:?}: {}", self.keyspace.name(), Failure::from(error)),
+                "leave out what it comes from, with --skip NAME",
+            )),
+            committed => Ok(committed?),
+        }
     }
 
     /// Commits the last batch, and gives the checksum of all records.

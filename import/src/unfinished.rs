@@ -34,11 +34,14 @@ pub(crate) fn mark(db: &Db, names: &[String], source: &str) -> Result<()> {
     Ok(batch.commit()?)
 }
 
-/// Removes the mark of a keyspace, and the keyspace of the marks with the last one.
-pub(crate) fn unmark(db: &Db, name: &str) -> Result<()> {
+/// Removes the marks of keyspaces in one step, and the keyspace of the marks with the last one.
+pub(crate) fn unmark(db: &Db, names: &[String]) -> Result<()> {
     let keyspace = db.keyspace(KEYSPACE)?;
     let mut batch = db.batch();
-    batch.remove(&keyspace, name).durability(Durability::Synced);
+    for name in names {
+        batch.remove(&keyspace, name);
+    }
+    batch.durability(Durability::Synced);
     batch.commit()?;
     if keyspace.is_empty()? {
         db.drop_keyspace(KEYSPACE)?;

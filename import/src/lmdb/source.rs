@@ -173,13 +173,11 @@ impl Source for LmdbSource<'_> {
         Ok(())
     }
 
-    fn finish(self: Box<Self>) -> Result<()> {
-        let Self { arguments, transaction, unlocked, .. } = *self;
-        drop(transaction);
-        match unlocked {
-            Some((file, before)) if read_meta(arguments, &file)? != before => Err(Failure::refused(
-                format!("{} was written while it was read, without a lock file", arguments.source.display()),
-                "run the program again, with --replace: the lock file is there now",
+    fn confirm(&self) -> Result<()> {
+        match &self.unlocked {
+            Some((file, before)) if read_meta(self.arguments, file)? != *before => Err(Failure::refused(
+                format!("{} was written while it was read, without a lock file", self.arguments.source.display()),
+                "run the program again: the lock file is there now",
             )),
             _ => Ok(()),
         }

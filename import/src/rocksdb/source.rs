@@ -114,8 +114,4 @@ impl Source for RocksdbSource<'_> {
         }
         Ok(())
     }
-
-    fn finish(self: Box<Self>) -> Result<()> {
-        Ok(())
-    }
 }

@@ -91,7 +91,11 @@ pub(super) fn examine(
         let name = table.rowid.unwrap_or_default();
         remarks.push(format!("the table has no primary key: the key is its {name}"));
     }
-    let types = types(table, &readers, &classes)?;
+    // The limits of a store are on the number of columns, and the length of their names.
+    let types = types(table, &readers, &classes).map_err(|failure| {
+        let hint = format!("leave the table out with --skip {}", table.name);
+        Failure::refused(format!("the table {:?} cannot be a keyspace: {failure}", table.name), hint)
+    })?;
     Ok((RowMaker::new(table, &readers, types, rows), remarks))
 }
 

@@ -40,7 +40,7 @@ impl Database {
         match begun {
             Ok(()) => Ok(database),
             Err(error) => {
-                _ = database.close();
+                database.close();
                 Err(failure(path, &error, arguments.immutable))
             }
         }
@@ -84,7 +84,7 @@ impl Database {
 
     /// Ends the transaction. The first connection to a database with a write-ahead log makes its files, and one that
     /// only reads leaves them: then an empty log is removed by SQLite itself, under its locks.
-    pub(super) fn close(self) -> Result<()> {
+    pub(super) fn close(self) {
         let Self { connection, path, made } = self;
         drop(connection);
         let log = with_suffix(&path, "-wal");
@@ -96,7 +96,6 @@ impl Database {
                 _ = connection.execute_batch("select count(*) from sqlite_schema");
             }
         }
-        Ok(())
     }
 }
 

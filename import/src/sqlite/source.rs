@@ -57,7 +57,7 @@ impl Source for SqliteSource {
         self.makers.get(at).map_or(Ok(()), |maker| maker.read(&self.database, visit))
     }
 
-    fn finish(self: Box<Self>) -> Result<()> {
-        self.database.close()
+    fn close(self: Box<Self>) {
+        self.database.close();
     }
 }

@@ -212,4 +212,5 @@ fn a_file_without_a_lock_that_is_written_meanwhile_fails_the_import() {
     let output = child.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(1));
     assert!(String::from_utf8_lossy(&output.stderr).contains("was written while it was read"));
+    assert!(place.keyspaces().is_empty());
 }

@@ -48,11 +48,34 @@ fn the_source_and_its_folder_stay_as_they_are() {
 }
 
 #[test]
+fn a_copy_with_its_log_is_read_and_stays() {
+    let place = Place::new();
+    let writer = database(
+        &place,
+        "pragma journal_mode = wal; pragma wal_autocheckpoint = 0; create table t(a); insert into t values (1)",
+    );
+    std::fs::create_dir(place.path("copy")).unwrap();
+    for name in ["a.db", "a.db-wal"] {
+        std::fs::copy(place.path(name), place.path("copy").join(name)).unwrap();
+    }
+    drop(writer);
+    let before = place.files("copy");
+    place.import(&["copy/a.db", "store"]);
+    assert_eq!(records(&place.store(), "t").1.len(), 1);
+    // SQLite makes the index of the log.
+    let mut after = place.files("copy");
+    after.retain(|path, _| !path.to_string_lossy().ends_with("-shm"));
+    assert!(after == before);
+}
+
+#[test]
 fn an_empty_database_and_empty_tables_are_no_error() {
     let place = Place::new();
     drop(database(&place, "create table t(a); drop table t"));
     assert!(place.import(&["a.db", "store"]).contains("nothing to import"));
     assert!(!place.path("store").exists());
+    std::fs::write(place.path("empty"), "").unwrap();
+    assert!(place.import(&["empty", "store", "--from", "sqlite"]).contains("nothing to import"));
     drop(database(&place, "create table t(a int, b text not null, c, d date, e decimal, f boolean, g real)"));
     place.import(&["a.db", "store"]);
     let (types, found) = records(&place.store(), "t");

@@ -56,6 +56,13 @@ fn keys_that_a_store_does_not_have_are_refused_by_name() {
         &["\"a\"", "in the row number 2"],
     );
     refused("create table t(rowid, _rowid_, oid)", &["\"t\" has no primary key"]);
+    let columns: Vec<String> = (0..17).map(|number| format!("c{number}")).collect();
+    let wide = format!("create table t({0}, primary key ({0}))", columns.join(", "));
+    refused(&wide, &["the table \"t\" cannot be a keyspace", "16", "--skip t"]);
+    refused(
+        "create table t(a text primary key); insert into t values (printf('%.70000c', 'x'))",
+        &["keyspace \"t\": a key of 70000 bytes", "nothing is left of \"t\""],
+    );
     // The order of numbers is that of all collations.
     let place = Place::new();
     let connection = Connection::open(place.path("a.db")).unwrap();
