@@ -69,6 +69,7 @@ pub(crate) trait Source {
 }
 
 /// A failure to read the source.
+#[cfg(any(feature = "lmdb", feature = "rocksdb"))]
 pub(crate) fn unreadable(arguments: &Arguments, detail: impl std::fmt::Display) -> Failure {
     Failure::Source { path: arguments.source.display().to_string(), detail: detail.to_string() }
 }

@@ -6,6 +6,7 @@ use crate::support::{Place, bytes_of};
 use ogive_testkit::{Random, Repeat, seeds};
 use rocksdb::{DB, MergeOperands, Options};
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 fn open(place: &Place, families: &[&str]) -> DB {
     let mut options = Options::default();
@@ -118,6 +119,19 @@ fn damaged_tables_are_told_and_leave_nothing() {
     place.refused(&["source", "store"], 1, &["cannot read source"]);
     std::fs::write(place.path("source/CURRENT"), "MANIFEST-999999\n").unwrap();
     place.refused(&["source", "store"], 1, &["cannot read source"]);
+}
+
+#[test]
+fn values_with_their_time_are_told() {
+    let place = Place::new();
+    let mut options = Options::default();
+    options.create_if_missing(true);
+    let db = DB::open_with_ttl(&options, place.path("source"), Duration::from_secs(3600)).unwrap();
+    db.put(b"k", b"v").unwrap();
+    drop(db);
+    let told = place.import(&["source", "store"]);
+    assert!(told.contains("values end with 4 bytes of time"), "{told}");
+    assert_eq!(bytes_of(&place.store(), "default")[0].1.len(), 1 + 4);
 }
 
 /// Its library would end the log there, and say nothing.

@@ -48,6 +48,34 @@ fn the_source_and_its_folder_stay_as_they_are() {
 }
 
 #[test]
+fn a_database_that_is_written_meanwhile_is_read_at_one_moment() {
+    let place = Place::new();
+    let writer = database(
+        &place,
+        "pragma journal_mode = wal; create table t(a integer primary key, b text); create table u(a integer primary key);",
+    );
+    let insert = |count: u32| {
+        let rows = format!(
+            "begin; with n(x) as (select 1 union all select x + 1 from n where x < {count})
+             insert into t(b) select 'text' from n; insert into u select a from t where a not in u; commit"
+        );
+        writer.execute_batch(&rows).unwrap();
+    };
+    insert(50_000);
+    let mut child = place.command(&["a.db", "store"]).stdout(std::process::Stdio::null()).spawn().unwrap();
+    let mut commits = 0;
+    while child.try_wait().unwrap().is_none() {
+        insert(1);
+        commits += 1;
+    }
+    assert_eq!(child.wait().unwrap().code(), Some(0));
+    assert!(commits > 10, "{commits}");
+    let db = place.store();
+    let keys = |name: &str| records(&db, name).1.into_iter().map(|(key, _)| key).collect::<Vec<_>>();
+    assert!(keys("t") == keys("u"), "{} and {}", keys("t").len(), keys("u").len());
+}
+
+#[test]
 fn a_copy_with_its_log_is_read_and_stays() {
     let place = Place::new();
     let writer = database(
