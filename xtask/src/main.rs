@@ -6,6 +6,7 @@ mod book;
 mod browser;
 mod fuzz;
 mod gate;
+mod import;
 mod long;
 mod minio;
 mod moto;
@@ -34,7 +35,7 @@ Commands:
                                 doc tests, examples, the Python package, pages in a browser, other systems, the book,
                                 SQL
                                 --long runs the long tests too; each is listed with its minutes first,
-                                and a store in use on MinIO
+                                the workspace import/, which links other stores, and a store in use on MinIO
   test core                     the same without research/, and without the workspace sql/, whose dependencies compile
                                 for minutes
   tidy                          check the rules of the house that no compiler knows (a second)

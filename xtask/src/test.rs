@@ -1,7 +1,7 @@
 //! `cargo xtask test`: every check of the project, in order, until one fails.
 
 use crate::process::{Step, ensure_components, timed};
-use crate::{Failure, book, browser, long, minio, moto, python, sql, targets, tidy};
+use crate::{Failure, book, browser, import, long, minio, moto, python, sql, targets, tidy};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -68,6 +68,7 @@ fn checks(crates: &str, server: Option<&Path>) -> Vec<Check> {
     vec![
         Check::Program(Step::new("format", "cargo fmt --all --check")),
         Check::Program(Step::new("format of fuzz/", "cargo fmt --manifest-path fuzz/Cargo.toml --check")),
+        Check::Program(Step::new("format of import/", "cargo fmt --manifest-path import/Cargo.toml --check")),
         Check::Program(Step::new("format of rivals/", "cargo fmt --manifest-path research/rivals/Cargo.toml --check")),
         Check::Program(Step::new("format of sql/", "cargo fmt --manifest-path sql/Cargo.toml --all --check")),
         Check::Program(
@@ -132,5 +133,6 @@ fn run_long(root: &Path) -> Result<(), Failure> {
         "cargo test --release --workspace --all-features --lib --bins --tests -- --ignored --test-threads=1",
     )
     .run(root)?;
+    import::run(root)?;
     minio::run_live(root)
 }

@@ -16,7 +16,7 @@ const RULES: &[Rule] = &[
     Rule { path: "crates/testkit/Cargo.toml", ours: &["ogive", "ogive-model"], outside: true },
     Rule { path: "crates/arrow/Cargo.toml", ours: &["ogive"], outside: true },
     Rule { path: "crates/parquet/Cargo.toml", ours: &["ogive", "ogive-arrow", "ogive-model"], outside: true },
-    Rule { path: "crates/terminal/Cargo.toml", ours: &[], outside: false },
+    Rule { path: "crates/terminal/Cargo.toml", ours: &[], outside: true },
     Rule { path: "crates/text/Cargo.toml", ours: &["ogive", "ogive-terminal"], outside: true },
     Rule { path: "crates/report/Cargo.toml", ours: &["ogive", "ogive-model", "ogive-terminal"], outside: true },
     Rule {
@@ -63,6 +63,7 @@ const RULES: &[Rule] = &[
         ours: &["ogive", "ogive-object-store", "ogive-research"],
         outside: true,
     },
+    Rule { path: "import/Cargo.toml", ours: &["ogive", "ogive-terminal"], outside: true },
     Rule {
         path: "sql/Cargo.toml",
         ours: &[

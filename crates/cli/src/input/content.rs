@@ -4,6 +4,9 @@
 use super::format::Format;
 use super::printed::printed;
 use ogive_text::BYTE_ORDER_MARK;
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
 
 /// Bytes of an input, decoded, by which it is recognised.
 pub(super) const HEAD_BYTES: u64 = 64 << 10;
@@ -51,7 +54,8 @@ const ORC: ForeignFormat = (
 );
 const SQLITE: ForeignFormat = (
     "is a database of SQLite",
-    "pipe a table of it in, as in `sqlite3 -csv -header FILE 'select * from NAME' | ogive build - -o TABLE`",
+    "`ogive-import FILE STORE` makes a keyspace of each of its tables (cargo install --path import); or pipe one in, \
+     as in `sqlite3 -csv -header FILE 'select * from NAME' | ogive build - -o TABLE`",
 );
 const DUCKDB: ForeignFormat =
     ("is a database of DuckDB", "write a table of it as Parquet, as in `duckdb FILE \"copy NAME to 'NAME.parquet'\"`");
@@ -62,11 +66,23 @@ const PG_DUMP: ForeignFormat = (
 );
 const REDB: ForeignFormat =
     ("is a database of redb", "write its records as CSV or JSON lines with the program that made it");
-const LMDB: ForeignFormat =
-    ("is a database of LMDB", "write its records as lines, as in `mdb_dump -p FOLDER`, and convert those to CSV");
+const LMDB: ForeignFormat = (
+    "is a database of LMDB",
+    "`ogive-import FILE STORE` makes a keyspace of each of its databases (cargo install --path import)",
+);
 const SORTED_STRINGS: ForeignFormat = (
     "is a table of RocksDB or LevelDB",
-    "write its records as text, as in `sst_dump --file=FILE --command=scan`, and convert those to CSV",
+    "`ogive-import FOLDER STORE` reads a whole folder of RocksDB (cargo install --path import --features rocksdb); or \
+     write its records as text, as in `sst_dump --file=FILE --command=scan`, and convert those to CSV",
+);
+const LMDB_FOLDER: ForeignFormat = (
+    "is an environment of LMDB",
+    "`ogive-import FOLDER STORE` makes a keyspace of each of its databases (cargo install --path import)",
+);
+const ROCKSDB_FOLDER: ForeignFormat = (
+    "is a folder of RocksDB or LevelDB",
+    "`ogive-import FOLDER STORE` makes a keyspace of each column family of RocksDB (cargo install --path import \
+     --features rocksdb)",
 );
 const HDF5: ForeignFormat = ("is an HDF5 file", "write the data as Parquet or CSV first");
 const PICTURE: ForeignFormat =
@@ -207,6 +223,16 @@ impl Content {
             _ => None,
         }
     }
+}
+
+/// What a folder is that has the files of another store.
+pub(super) fn foreign_folder(path: &Path) -> Option<ForeignFormat> {
+    if path.join("data.mdb").is_file() {
+        return Some(LMDB_FOLDER);
+    }
+    let mut head = Vec::new();
+    _ = File::open(path.join("CURRENT")).and_then(|file| file.take(16).read_to_end(&mut head));
+    head.starts_with(b"MANIFEST-").then_some(ROCKSDB_FOLDER)
 }
 
 fn foreign(head: &[u8], last: &[u8]) -> Option<ForeignFormat> {
@@ -429,6 +455,12 @@ mod tests {
         }
         assert_eq!(Content::of(b"PK\x03\x04\x14\0xl/workbook.xml", b"").foreign(), Some(SHEET));
         assert_eq!(Content::of(b"\0\0", b"\x57\xfb\x80\x8b\x24\x75\x47\xdb").foreign(), Some(SORTED_STRINGS));
+        let folder = tempfile::tempdir().unwrap();
+        assert_eq!(foreign_folder(folder.path()), None);
+        std::fs::write(folder.path().join("CURRENT"), "MANIFEST-000005\n").unwrap();
+        assert_eq!(foreign_folder(folder.path()), Some(ROCKSDB_FOLDER));
+        std::fs::write(folder.path().join("data.mdb"), "").unwrap();
+        assert_eq!(foreign_folder(folder.path()), Some(LMDB_FOLDER));
         for text in ["[]", "[1, 2]", "[\"a\"]\n", "[{}]"] {
             assert_eq!(Content::of(text.as_bytes(), b""), Content::Of(Format::Jsonl), "{text}");
         }

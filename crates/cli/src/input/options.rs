@@ -3,7 +3,7 @@
 use super::InputError;
 use super::bad_rows::BadRows;
 use super::columns::Column;
-use super::content::HIVE_NULL;
+use super::content::{HIVE_NULL, foreign_folder};
 #[cfg(feature = "parquet")]
 use super::folder::Folder;
 use super::format::Format;
@@ -263,6 +263,7 @@ impl InputOptions {
         if self.finds.is_part || !self.is_folder() {
             return Ok(None);
         }
+        self.refuse_other_store()?;
         let found = Arc::new(Folder::of(&self.path, self.format, self.ignore_table_log)?);
         Ok(Some(Arc::clone(self.finds.folder.get_or_init(|| found))))
     }
@@ -312,6 +313,7 @@ impl InputOptions {
     }
 
     fn refuse_unread(&self) -> Result<()> {
+        self.refuse_other_store()?;
         let recognised = self.recognised();
         // What an interrupt kept from being read was not recognised.
         interrupt::check_anywhere()?;
@@ -327,6 +329,11 @@ impl InputOptions {
             )),
             None => self.refuse_layout(),
         }
+    }
+
+    /// Refuses a folder with the files of another store.
+    fn refuse_other_store(&self) -> Result<()> {
+        foreign_folder(self.source()).map_or(Ok(()), |(what, advice)| Err(self.refused_as(what, advice)))
     }
 
     /// Refuses JSON whose lines are no rows.

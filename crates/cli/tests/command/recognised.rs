@@ -388,3 +388,22 @@ fn text_is_known_by_its_lines_and_not_by_letters_that_begin_other_formats() {
     folder.write("packed", b"\x82\xa2id\x01\xa1n\xa1a");
     build(&folder, "packed", false).exits_with(1).complains_of("is neither text nor of a format that is read");
 }
+
+#[test]
+fn other_stores_are_refused_with_the_program_that_reads_them() {
+    let folder = Folder::new();
+    folder.write("a.db", b"SQLite format 3\0\x10\0");
+    std::fs::create_dir(folder.path("lmdb")).unwrap();
+    folder.write("lmdb/data.mdb", [&[0; 16], &0xbeef_c0de_u32.to_le_bytes()[..], &[0; 100]].concat());
+    std::fs::create_dir(folder.path("rocks")).unwrap();
+    folder.write("rocks/CURRENT", "MANIFEST-000005\n");
+    for (input, what) in [
+        ("a.db", "a database of SQLite"),
+        ("lmdb", "an environment of LMDB"),
+        ("lmdb/data.mdb", "a database of LMDB"),
+        ("rocks", "a folder of RocksDB"),
+    ] {
+        let run = folder.run(&["db", "import", "store", input]).exits_with_error();
+        run.complains_of(what).complains_of("`ogive-import");
+    }
+}
