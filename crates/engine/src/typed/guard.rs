@@ -4,8 +4,9 @@ use super::data::TypedData;
 use super::row::TypedRow;
 use crate::block::Slice;
 use crate::error::{Error, Result};
-use crate::lsm::DbRange;
+use crate::lsm::{DbRange, DbTransactionRange};
 use crate::types::Row;
+use std::borrow::Borrow;
 use std::fmt;
 use std::marker::PhantomData;
 use std::ops::{Bound, RangeBounds};
@@ -123,6 +124,33 @@ impl<K: TypedData + ?Sized, V: TypedData + ?Sized> TypedRange<K, V> {
         refused.into_iter().chain(keys.map(|key| key.map(TypedGuard::new)))
     }
 }
+
+macro_rules! moved_ends {
+    ($($range:ty),+) => {$(
+        impl<K: TypedData + ?Sized, V: TypedData + ?Sized> TypedRange<K, V, $range> {
+            /// Moves the front to the first record at or behind `key` that is in the range, as [`DbRange::seek`] does.
+            ///
+            /// # Errors
+            /// [`Cause::Input`](crate::Cause::Input) if the key cannot be encoded; the range is where it was.
+            pub fn seek<'k>(&mut self, key: impl Borrow<K::Arg<'k>>) -> Result<()> {
+                let key = K::encode(key.borrow())?;
+                self.records.iter_mut().for_each(|records| records.seek(&key));
+                Ok(())
+            }
+
+            /// Moves the back to the last record at or before `key` that is in the range, likewise.
+            ///
+            /// # Errors
+            /// As [`Self::seek`].
+            pub fn seek_for_prev<'k>(&mut self, key: impl Borrow<K::Arg<'k>>) -> Result<()> {
+                let key = K::encode(key.borrow())?;
+                self.records.iter_mut().for_each(|records| records.seek_for_prev(&key));
+                Ok(())
+            }
+        }
+    )+};
+}
+moved_ends!(DbRange, DbTransactionRange);
 
 /// A record of a typed range: the guards of its key and its value.
 pub type TypedRecord<K, V, B = Slice> = (TypedGuard<K, B>, TypedGuard<V, B>);

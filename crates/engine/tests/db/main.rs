@@ -29,6 +29,7 @@ mod repair;
 mod repair_foreign;
 mod room;
 mod scans;
+mod seeks;
 mod skips;
 mod small_tables;
 mod stats;

@@ -8,6 +8,7 @@ mod conflicts;
 mod crash;
 mod histories;
 mod own_writes;
+mod seeks;
 mod support;
 mod typed;
 mod unknown_outcomes;

@@ -100,6 +100,26 @@ fn tuples_order_by_component_and_prefixes_are_ranges() {
         "from either end"
     );
     assert_eq!(visits.prefix(("a\0b",)).count(), 9);
+    // A loose index scan: one record of each name.
+    let (mut names, mut range) = (Vec::new(), visits.iter());
+    while let Some(record) = range.next() {
+        let name = record.unwrap().0.value().unwrap().0.into_owned();
+        range.seek((format!("{name}\0").as_str(), Desc(u32::MAX), Some(false))).unwrap();
+        names.push(name);
+    }
+    assert_eq!(names, ["a\0b", "ann", "anna", "bob"]);
+    range.seek_for_prev(("ann", Desc(1), Some(true))).unwrap();
+    range.seek(("a", Desc(3), None)).unwrap();
+    assert_eq!(shown(&mut range.by_ref().rev().take(2)), "ann1t ann1f ");
+    db.transaction(|tx| {
+        let mut range = tx.typed(&visits).range(..);
+        range.seek(("bob", Desc(2), None))?;
+        assert_eq!(range.next().unwrap()?.0.value()?, ("bob".into(), Desc(2), None));
+        range.seek_for_prev(("bob", Desc(1), Some(true)))?;
+        assert_eq!(range.next_back().unwrap()?.0.value()?, ("bob".into(), Desc(1), Some(true)));
+        Ok::<_, ogive::Error>(())
+    })
+    .unwrap();
     let words = db.keyspace("words").unwrap().typed::<str, ()>().unwrap();
     for word in ["a", "ab", "abc", "b"] {
         words.insert(word, ()).unwrap();

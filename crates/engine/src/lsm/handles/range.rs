@@ -1,5 +1,8 @@
 //! Range iterators of a store: the visible records of a key range, from either end.
 
+mod seek;
+
+use self::seek::ReachedEnd;
 use super::keyspace::Keyspace;
 use super::open::Open;
 use super::pinned_types::PinnedTypes;
@@ -25,7 +28,12 @@ use std::sync::Arc;
 #[derive(Debug)]
 pub struct DbRange {
     keyspace: Keyspace,
+    /// What is left of the range, beside what the cursors tell.
     bounds: ScanBounds,
+    /// The bounds at the beginning, once an end was moved.
+    whole: Option<Box<ScanBounds>>,
+    /// Where the ends, the front first, stand if their cursors do not tell.
+    reached: [Option<ReachedEnd>; 2],
     view: Arc<KeyspaceView>,
     point: ReadPoint,
     front: Option<VisibleCursor>,
@@ -35,6 +43,7 @@ pub struct DbRange {
     back_ahead: ValueQueue,
     /// Whether it has ended, or failed.
     is_done: bool,
+    has_failed: bool,
     /// Whether it goes on after its keyspace was dropped.
     outlives_drops: bool,
     /// An error to report instead of records.
@@ -78,6 +87,8 @@ impl DbRange {
         Self {
             keyspace,
             bounds,
+            whole: None,
+            reached: [None, None],
             view,
             point,
             front: None,
@@ -85,6 +96,7 @@ impl DbRange {
             front_ahead,
             back_ahead,
             is_done: false,
+            has_failed: false,
             outlives_drops: false,
             refused: None,
             pinned: None,
@@ -199,7 +211,7 @@ impl DbRange {
 
     /// Ends the range at both ends, after an error: records that the cursors have passed are not returned either.
     fn end(&mut self) {
-        self.is_done = true;
+        (self.is_done, self.has_failed) = (true, true);
         (self.front_ahead, self.back_ahead) = Default::default();
     }
 
@@ -278,7 +290,11 @@ impl DbRange {
     fn last_queued(&mut self, forward: bool) -> Option<Result<QueuedRecord>> {
         match self.front_ahead.failure.take().or_else(|| self.back_ahead.failure.take()) {
             Some(failure) => Some(Err(failure)),
-            None => self.ahead(!forward).records.pop_back().map(Ok),
+            None => {
+                let taken = self.ahead(!forward).records.pop_back()?;
+                self.note_taken(forward, &taken.key);
+                Some(Ok(taken))
+            }
         }
     }
 
@@ -358,13 +374,17 @@ impl DbRange {
         }
         let (here, other) = if forward { (&self.front, &self.back) } else { (&self.back, &self.front) };
         let Some(visible) = here else { return Ok(None) };
-        let Some(entry) = visible.entry() else { return Ok(None) };
+        let Some(entry) = visible.entry() else {
+            self.note_end(forward);
+            return Ok(None);
+        };
         // The range ends where one end would pass the record that the other returned.
         let is_passed = other.as_ref().and_then(VisibleCursor::key).is_some_and(|given| match forward {
             true => entry.key >= given,
             false => entry.key <= given,
         });
         if is_passed || !is_within(entry.key, &self.bounds, forward) {
+            self.note_end(forward);
             return Ok(None);
         }
         read(&self.keyspace, &self.view, &entry, visible).map(Some)

@@ -1,7 +1,8 @@
 //! Ranges of a transaction: the records of its snapshot with its own writes, from either end.
 //!
 //! What a range has passed is added to what its transaction has read, step by step: from its start to the last record
-//! that was taken from there, and from its end likewise; all of it, once there is no further record.
+//! that was taken from there, and from its end likewise; all of it, once there is no further record. What an end skips
+//! by moving to a key was not read.
 
 use super::own_writes::OwnRecord;
 use super::range::DbRange;
@@ -13,6 +14,7 @@ use crate::lsm::state::transactions::key_intervals::KeyIntervals;
 use crate::lsm::state::transactions::newer::ConflictCheck;
 use std::cmp::Ordering;
 use std::collections::VecDeque;
+use std::ops::{Bound, Range};
 use std::sync::Arc;
 
 /// The records of a key range as a transaction sees them, in key order, from either end: see
@@ -27,12 +29,14 @@ pub(super) struct WithOwnWrites<S, V, H> {
     stored: S,
     /// The next record of the snapshot at each end, once it was read.
     next: [Option<(Slice, V)>; 2],
-    /// The own writes that were not passed, in order.
+    /// The own writes in the range, in order, and the places of those that were not passed.
     own: VecDeque<(Slice, Option<V>)>,
+    left: Range<usize>,
     /// What hides records of the snapshot.
     hidden: H,
     passed: PassedKeys,
     is_done: bool,
+    has_failed: bool,
 }
 
 /// What a transaction has written, as it hides records of its snapshot.
@@ -53,8 +57,12 @@ impl Hides<Slice> for KeyIntervals {
 pub(super) struct PassedKeys {
     transaction: Arc<SharedTransaction>,
     tree: Arc<KeyspaceTree>,
-    /// The first key of the range, and the first one behind what was not passed yet, if there is one.
+    /// The range: its first key, and the first one behind it, if there is one.
+    whole: (Vec<u8>, Option<Vec<u8>>),
+    /// The key at which the front began, and the first one that it has not passed.
     start: Vec<u8>,
+    front: Vec<u8>,
+    /// The first key behind what the back has not passed, if there is one.
     end: Option<Vec<u8>>,
 }
 
@@ -64,7 +72,8 @@ impl PassedKeys {
         tree: &Arc<KeyspaceTree>,
         (start, end): (Vec<u8>, Option<Vec<u8>>),
     ) -> Self {
-        Self { transaction: Arc::clone(transaction), tree: Arc::clone(tree), start, end }
+        let (whole, front) = ((start.clone(), end.clone()), start.clone());
+        Self { transaction: Arc::clone(transaction), tree: Arc::clone(tree), whole, start, front, end }
     }
 
     /// Adds what one end passes by moving to a key; the whole rest, if there is no further one.
@@ -74,6 +83,7 @@ impl PassedKeys {
             (Some(key), true) => {
                 let behind = [key, &[0]].concat();
                 self.transaction.add_range(&self.tree, &self.start, Some(&behind));
+                self.front = behind;
             }
             (Some(key), false) => {
                 self.transaction.add_range(&self.tree, key, self.end.as_deref());
@@ -83,6 +93,18 @@ impl PassedKeys {
                 self.transaction.add_range(&self.tree, &self.start, self.end.as_deref());
             }
             (None, _) => {}
+        }
+    }
+
+    /// Moves one end to `key`, or to the end of the range that is nearest. What it skips is not read.
+    fn move_end(&mut self, forward: bool, key: &[u8]) {
+        let (first, behind) = &self.whole;
+        if forward {
+            self.start = key.max(first).to_vec();
+            self.front.clone_from(&self.start);
+        } else {
+            let end = [key, &[0]].concat();
+            self.end = Some(behind.as_ref().map_or(&end, |behind| behind.min(&end)).clone());
         }
     }
 }
@@ -95,15 +117,48 @@ impl DbTransactionRange {
     ) -> Self {
         Self(WithOwnWrites::new(stored, (own, removed), passed))
     }
+
+    /// Moves the front to the first record at or behind `key` that is in the range, as [`DbRange::seek`] does. The
+    /// transaction has not read what was skipped.
+    pub fn seek(&mut self, key: impl AsRef<[u8]>) {
+        self.0.move_end(true, key.as_ref());
+    }
+
+    /// Moves the back to the last record at or before `key` that is in the range, likewise.
+    pub fn seek_for_prev(&mut self, key: impl AsRef<[u8]>) {
+        self.0.move_end(false, key.as_ref());
+    }
+}
+
+impl WithOwnWrites<DbRange, Slice, KeyIntervals> {
+    fn move_end(&mut self, forward: bool, key: &[u8]) {
+        if self.has_failed {
+            return;
+        }
+        self.passed.move_end(forward, key);
+        let PassedKeys { front, end, .. } = &self.passed;
+        // Either end may have read a record that it has not returned, or returned one that the other had read.
+        self.next = [None, None];
+        self.stored.move_end(true, Bound::Included(front));
+        if let Some(end) = end {
+            self.stored.move_end(false, Bound::Excluded(end));
+        }
+        let first = self.own.partition_point(|(own, _)| own.as_ref() < front.as_slice());
+        let last = self.own.partition_point(|(own, _)| end.as_ref().is_none_or(|end| own.as_ref() < end.as_slice()));
+        self.left = first..last;
+        self.is_done = false;
+    }
 }
 
 impl<S, V, H> WithOwnWrites<S, V, H>
 where
     S: DoubleEndedIterator<Item = Result<(Slice, V)>>,
+    V: Clone,
     H: Hides<V>,
 {
     pub(super) fn new(stored: S, (own, hidden): (VecDeque<(Slice, Option<V>)>, H), passed: PassedKeys) -> Self {
-        Self { stored, next: [None, None], own, hidden, passed, is_done: false }
+        let left = 0..own.len();
+        Self { stored, next: [None, None], own, left, hidden, passed, is_done: false, has_failed: false }
     }
 
     /// What hides records of the snapshot.
@@ -116,7 +171,8 @@ where
         loop {
             self.read_next(forward)?;
             let next = &mut self.next[usize::from(!forward)];
-            let own = if forward { self.own.front() } else { self.own.back() };
+            let at = if forward { Some(self.left.start) } else { self.left.end.checked_sub(1) };
+            let own = at.filter(|at| self.left.contains(at)).and_then(|at| self.own.get(at));
             let order = match (own, &next) {
                 (None, None) => {
                     self.passed.pass(forward, None);
@@ -128,14 +184,16 @@ where
                 (Some((own, _)), Some((stored, _))) => stored.as_ref().cmp(own.as_ref()),
             };
             let stored = if order.is_ge() { next.take() } else { None };
-            let own = match (order.is_le(), forward) {
-                (false, _) => None,
-                (true, true) => self.own.pop_front(),
-                (true, false) => self.own.pop_back(),
-            };
             // An own write hides the record of the snapshot.
-            let record = match own {
-                Some((key, value)) => value.map(|value| (key, value)),
+            let record = match own.filter(|_| order.is_le()) {
+                Some((key, value)) => {
+                    let record = value.clone().map(|value| (key.clone(), value));
+                    match forward {
+                        true => self.left.start += 1,
+                        false => self.left.end -= 1,
+                    }
+                    record
+                }
                 None => stored,
             };
             if let Some(record) = record {
@@ -170,6 +228,7 @@ where
         }
         let step = self.step(forward);
         self.is_done = !matches!(step, Ok(Some(_)));
+        self.has_failed |= step.is_err();
         step.transpose()
     }
 }

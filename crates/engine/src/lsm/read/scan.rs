@@ -65,7 +65,7 @@ pub(in crate::lsm) fn positioned_cursor(
 }
 
 /// The smallest key greater than `key`.
-fn successor(key: &[u8]) -> Vec<u8> {
+pub(in crate::lsm) fn successor(key: &[u8]) -> Vec<u8> {
     [key, &[0]].concat()
 }
 

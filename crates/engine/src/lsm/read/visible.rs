@@ -108,8 +108,20 @@ enum VisiblePosition {
     HereExpiring,
     /// At the last entry before the current key, as after a backward move.
     Before,
+    /// The next move leads to `key`: see [`VisibleCursor::park`].
+    Parked(ParkedSide),
     /// A move failed.
     Failed,
+}
+
+/// The place of a parked cursor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum ParkedSide {
+    /// At an entry that is not behind the key.
+    Below,
+    /// At the last entry before a key that is not before it.
+    Above,
+    Unknown,
 }
 
 #[derive(Debug)]
@@ -178,7 +190,7 @@ impl VisibleCursor {
                 kind: self.stashed.kind,
                 value: &self.stashed.value,
             }),
-            VisiblePosition::Nowhere | VisiblePosition::Failed => None,
+            VisiblePosition::Nowhere | VisiblePosition::Parked(_) | VisiblePosition::Failed => None,
         }
     }
 
@@ -202,7 +214,7 @@ impl VisibleCursor {
             VisiblePosition::Here => self.cursor.value_slice(),
             VisiblePosition::HereExpiring => self.cursor.value_slice().map(|value| value.without_first(EXPIRY_BYTES)),
             VisiblePosition::Before => Some(self.stashed.value.clone()),
-            VisiblePosition::Nowhere | VisiblePosition::Failed => None,
+            VisiblePosition::Nowhere | VisiblePosition::Parked(_) | VisiblePosition::Failed => None,
         }
     }
 
@@ -238,6 +250,50 @@ impl VisibleCursor {
         })
     }
 
+    /// Lets the next move lead to `key`: a forward move to the first visible key at or after it, a backward move to the
+    /// last one before it. Nothing is read before. There is no current entry until then.
+    pub(crate) fn park(&mut self, key: &[u8]) {
+        let is_at_or_before = || self.cursor.entry().is_some_and(|entry| entry.key <= key);
+        let side = match self.position {
+            VisiblePosition::Failed => return,
+            VisiblePosition::Here | VisiblePosition::Parked(ParkedSide::Below) if is_at_or_before() => {
+                ParkedSide::Below
+            }
+            VisiblePosition::Before | VisiblePosition::Parked(ParkedSide::Above) if key <= self.key.as_slice() => {
+                ParkedSide::Above
+            }
+            _ => ParkedSide::Unknown,
+        };
+        self.key.clear();
+        self.key.extend_from_slice(key);
+        self.position = VisiblePosition::Parked(side);
+    }
+
+    /// Moves the cursor of a parked one to its first entry at or after `key`: by steps if they are few, since a seek
+    /// searches in every source.
+    #[cold]
+    fn leave_forward(&mut self, side: ParkedSide) -> Result<()> {
+        for _ in 0..if side == ParkedSide::Below { STEPS_BEFORE_SEEK } else { 0 } {
+            if self.cursor.entry().is_none_or(|entry| entry.key >= self.key.as_slice()) {
+                return Ok(());
+            }
+            self.cursor.next()?;
+        }
+        self.cursor.seek(&self.key, SEQUENCE_MAX)
+    }
+
+    /// Moves the cursor of a parked one to its last entry before `key`, likewise.
+    #[cold]
+    fn leave_backward(&mut self, side: ParkedSide) -> Result<()> {
+        for _ in 0..if side == ParkedSide::Above { STEPS_BEFORE_SEEK } else { 0 } {
+            if self.cursor.entry().is_none_or(|entry| entry.key < self.key.as_slice()) {
+                return Ok(());
+            }
+            self.cursor.prev()?;
+        }
+        self.cursor.seek_before(&self.key)
+    }
+
     /// Moves to the next visible key, if there is a current one.
     #[inline]
     pub(crate) fn next(&mut self) -> Result<()> {
@@ -250,6 +306,7 @@ impl VisibleCursor {
                     this.key.push(0);
                     this.cursor.seek(&this.key, SEQUENCE_MAX)?;
                 }
+                VisiblePosition::Parked(side) => this.leave_forward(side)?,
                 VisiblePosition::Nowhere | VisiblePosition::Failed => return Ok(()),
             }
             this.find_visible_forward()
@@ -265,6 +322,7 @@ impl VisibleCursor {
                     this.cursor.seek_before(&this.key)?;
                 }
                 VisiblePosition::Before => {}
+                VisiblePosition::Parked(side) => this.leave_backward(side)?,
                 VisiblePosition::Nowhere | VisiblePosition::Failed => return Ok(()),
             }
             this.find_visible_backward()

@@ -15,6 +15,9 @@ enum Move {
     Last,
     Next,
     Prev,
+    /// Parks once or twice, and moves from there.
+    ParkNext(Vec<u8>, Vec<u8>),
+    ParkPrev(Vec<u8>, Vec<u8>),
 }
 
 fn moves() -> impl Strategy<Value = Vec<Move>> {
@@ -25,6 +28,8 @@ fn moves() -> impl Strategy<Value = Vec<Move>> {
         1 => Just(Move::Last),
         6 => Just(Move::Next),
         6 => Just(Move::Prev),
+        2 => (keys(), keys()).prop_map(|(first, key)| Move::ParkNext(first, key)),
+        2 => (keys(), keys()).prop_map(|(first, key)| Move::ParkPrev(first, key)),
     ];
     proptest::collection::vec(one, 0..60)
 }
@@ -72,6 +77,19 @@ proptest! {
                 Move::Prev => {
                     visible.prev().unwrap();
                     place = place.and_then(|place| place.checked_sub(1));
+                }
+                Move::ParkNext(first, key) | Move::ParkPrev(first, key) => {
+                    visible.park(first);
+                    prop_assert!(visible.entry().is_none() && visible.value_slice().is_none());
+                    visible.park(key);
+                    let before = seen.partition_point(|(other, _)| other < key);
+                    place = if matches!(step, Move::ParkNext(..)) {
+                        visible.next().unwrap();
+                        Some(before)
+                    } else {
+                        visible.prev().unwrap();
+                        before.checked_sub(1)
+                    };
                 }
             }
             place = place.filter(|&place| place < seen.len());
