@@ -29,6 +29,25 @@ fn table(users: &BTreeMap<u64, u64>) -> (Arc<dyn Storage>, String) {
     (folder, "table".to_owned())
 }
 
+/// Ingests users; none, if their values are not unique.
+fn ingest(keyspace: &Keyspace, users: &BTreeMap<u64, u64>, rows: &mut BTreeMap<u64, (u64, Option<u64>)>, now_ms: u64) {
+    let emails: BTreeSet<u64> = users.values().copied().collect();
+    let is_taken = emails.len() < users.len()
+        || rows.iter().any(|(number, (email, expires))| {
+            let is_alive = expires.is_none_or(|expires_ms| expires_ms > now_ms);
+            is_alive && emails.contains(email) && !users.contains_key(number)
+        });
+    match keyspace.ingest_from(&[table(users)]) {
+        Ok(_) => {
+            assert!(!is_taken);
+            // A table states no times.
+            rows.extend(users.iter().map(|(number, email)| (*number, (*email, None))));
+        }
+        Err(Error { cause: Cause::NotUnique, .. }) => assert!(is_taken),
+        Err(error) => panic!("{error}"),
+    }
+}
+
 fn users(db: &Db) -> Keyspace {
     let users = db.keyspace("users").unwrap();
     drop(users.declare(&RecordType::new(KeyType::U64, values())).unwrap());
@@ -110,21 +129,8 @@ fn indexes_have_the_entries_of_the_rows_that_have_not_expired() {
                     rows.retain(|other, _| *other != number && *other != number + 1);
                 }
                 8 => {
-                    let ingested: BTreeMap<u64, u64> = (0..3).map(|_| (random.below(12), random.below(16))).collect();
-                    let emails: BTreeSet<u64> = ingested.values().copied().collect();
-                    let is_taken = emails.len() < ingested.len()
-                        || rows.iter().any(|(number, (email, expires))| {
-                            !ingested.contains_key(number) && emails.contains(email) && is_alive(expires)
-                        });
-                    match keyspace.ingest_from(&[table(&ingested)]) {
-                        Ok(_) => {
-                            assert!(!is_taken, "step {step}");
-                            // A table states no times.
-                            rows.extend(ingested.into_iter().map(|(number, email)| (number, (email, None))));
-                        }
-                        Err(Error { cause: Cause::NotUnique, .. }) => assert!(is_taken, "step {step}"),
-                        Err(error) => panic!("{error}"),
-                    }
+                    let ingested = (0..3).map(|_| (random.below(12), random.below(16))).collect();
+                    ingest(&keyspace, &ingested, &mut rows, now_ms);
                 }
                 7 if random.one_in(3) => {
                     db.close().unwrap();
