@@ -52,7 +52,8 @@ fn a_database_that_is_written_meanwhile_is_read_at_one_moment() {
     let place = Place::new();
     let writer = database(
         &place,
-        "pragma journal_mode = wal; create table t(a integer primary key, b text); create table u(a integer primary key);",
+        "pragma journal_mode = wal; create table t(a integer primary key, b text);
+         create table u(a integer primary key);",
     );
     let insert = |count: u32| {
         let rows = format!(
