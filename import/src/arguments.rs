@@ -12,8 +12,10 @@ Examples:
   ogive-import app.db store --only users --only orders --rename users=accounts
   ogive-import app.db store --replace                  again, in place of what is there
   ogive-import cache/ store                            the databases of an LMDB environment
-  ogive-import --from rocksdb data/ store --json       the column families of a RocksDB folder
+  ogive-import --from rocksdb data/ store --json       the column families of a RocksDB folder";
 
+/// What the long help says besides.
+const DETAILS: &str = "\
 Each table, database or column family becomes a keyspace of its name. The unnamed database of LMDB is called 'default'.
 Before it says that it is done, the program flushes the store, reads every record back, and compares their number and
 their checksum with those at the source. What was killed on the way is told by the next run.
@@ -28,7 +30,7 @@ Exit codes: 0 done, 1 an error, 2 wrong usage, 130 interrupted.";
 
 /// Import a SQLite database, an LMDB environment or a RocksDB folder into a store
 #[derive(Debug, Parser)]
-#[command(name = "ogive-import", version, after_help = EXAMPLES)]
+#[command(name = "ogive-import", version, after_help = EXAMPLES, after_long_help = long_help())]
 pub(crate) struct Arguments {
     /// Kind of the source [default: by its first bytes]
     #[arg(long, value_name = "KIND", value_enum)]
@@ -81,6 +83,10 @@ pub(crate) struct Arguments {
     /// Print the summary as a JSON object
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+fn long_help() -> String {
+    format!("{EXAMPLES}\n\n{DETAILS}")
 }
 
 fn renaming(text: &str) -> Result<(String, String), &'static str> {
