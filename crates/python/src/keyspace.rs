@@ -364,7 +364,8 @@ impl Keyspace {
         self.write(py, (key, value), |keyspace, key, value| keyspace.insert_with(key, value, expires))
     }
 
-    /// Lets records expire this number of milliseconds after they are written, or at the time in a field, or not at all.
+    /// Lets records expire this number of milliseconds after they are written, or at the time in a field, or not at
+    /// all.
     #[pyo3(name = "_expire")]
     fn expire(&self, py: Python<'_>, after_ms: Option<u64>, field: Option<String>) -> PyResult<()> {
         let typed = self.typed()?;

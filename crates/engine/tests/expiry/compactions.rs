@@ -77,6 +77,24 @@ fn an_expired_record_uncovers_no_older_one_through_any_compaction() {
     }
 }
 
+/// What has expired before it is flushed lies above older records, which the flush does not read.
+#[test]
+fn a_flush_of_expired_records_uncovers_no_older_ones() {
+    let (clock, db, _) = store();
+    for number in 0..10 {
+        db.insert(key(number), "older").unwrap();
+    }
+    db.compact().unwrap();
+    fill(&db, 0..10, START + HOUR);
+    clock.pass(3 * HOUR);
+    for _ in 0..2 {
+        db.flush().unwrap();
+        assert_eq!(db.iter().count(), 0);
+        db.compact().unwrap();
+        assert_eq!((db.iter().count(), db.estimate().0), (0, 0));
+    }
+}
+
 #[test]
 fn a_table_of_which_much_has_expired_is_rewritten() {
     let (clock, db, _) = store();

@@ -280,10 +280,10 @@ fn run(seed: u64, storage: MemoryStorage, steps: u64) {
 
 #[test]
 fn records_are_seen_until_they_expire_and_never_after() {
-    seeds(0..8).for_each(|seed| run(seed, MemoryStorage::new(), 400));
+    seeds(0..8).into_iter().for_each(|seed| run(seed, MemoryStorage::new(), 400));
 }
 
 #[test]
 fn records_on_an_object_store_are_seen_until_they_expire_and_never_after() {
-    seeds(0..2).for_each(|seed| run(seed, MemoryStorage::objects(), 150));
+    seeds(0..2).into_iter().for_each(|seed| run(seed, MemoryStorage::objects(), 150));
 }

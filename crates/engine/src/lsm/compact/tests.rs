@@ -114,7 +114,8 @@ proptest! {
         let readers = snapshots.iter().map(|snapshot| (snapshot.sequence, snapshot.now_ms));
         for (at, first_ms) in readers.chain([(SEQUENCE_MAX, expired_by_ms)]) {
             for now_ms in first_ms..=TIME_MAX_MS {
-                let (found, expected) = (after.with(&below).seen_by(at, now_ms), newer.with(&older).seen_by(at, now_ms));
+                let found = after.with(&below).seen_by(at, now_ms);
+                let expected = newer.with(&older).seen_by(at, now_ms);
                 prop_assert_eq!(found, expected, "at {} and {}", at, now_ms);
             }
         }
