@@ -57,7 +57,7 @@ impl<K: TypedKey + ?Sized, V: TypedValue + ?Sized> TypedKeyspace<K, V> {
     pub fn index<I: TypedParts + ?Sized>(&self, name: &str) -> Result<TypedIndex<I, K, V>> {
         let index = self.untyped().index(name)?;
         check_components(&index, &I::components())?;
-        Ok(TypedIndex { index: index.reading_as(self.pinned()), data: PhantomData })
+        Ok(TypedIndex { index: index.pinning(self.pinned()), data: PhantomData })
     }
 }
 

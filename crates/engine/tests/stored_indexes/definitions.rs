@@ -184,12 +184,83 @@ fn a_stopped_build_is_kept_by_writes_and_done_again() {
 }
 
 #[test]
+fn a_build_goes_on_where_it_was_stopped() {
+    let storage = Arc::new(MemoryStorage::new());
+    let db = Db::open(storage.clone(), &small()).unwrap();
+    let keyspace = users(&db).unwrap();
+    let of = |number: u64| user(Some(&format!("{number}@x")), "de", number as i32);
+    let mut all: Users = (0..10_000).map(|number| (number * 2, of(number * 2))).collect();
+    let mut batch = db.batch();
+    all.iter().for_each(|(&number, user)| _ = batch.insert(&keyspace, key(number), user.encode()));
+    batch.commit().unwrap();
+    let definition = &definitions()[0].1;
+    let stop = &mut |_| Err(ogive::Error::interrupted());
+    assert!(db.create_index_showing("by_email", &keyspace, definition, stop).is_err());
+    db.close().unwrap();
+    let db = Db::open(storage.clone(), &small()).unwrap();
+    let keyspace = users(&db).unwrap();
+    // Rows that come, change and go before and behind the place.
+    for number in [1, 2, 19_001, 19_002] {
+        all.insert(number, user(Some(&format!("new {number}@x")), "fr", 0));
+        keyspace.insert(key(number), all[&number].encode()).unwrap();
+    }
+    for number in [4, 19_004] {
+        all.remove(&number);
+        keyspace.remove(key(number)).unwrap();
+    }
+    let mut reached = Vec::new();
+    let mut note = |rows| {
+        reached.push(rows);
+        Ok(())
+    };
+    let index = db.create_index_showing("by_email", &keyspace, definition, &mut note).unwrap();
+    // Each call builds up to 4,096 rows at once.
+    assert!(reached[0] > 4096 && reached.len() == 2, "{reached:?}");
+    assert_eq!(keys(index.get(&["new 1@x".into()]).unwrap()), [1]);
+    check(&db, &all).unwrap();
+    db.close().unwrap();
+    assert!(verify_store(storage, &mut |_, _| {}).unwrap().is_sound());
+}
+
+#[test]
+fn nulls_are_not_compared_in_an_index_that_has_them() {
+    let db = store();
+    let (keyspace, mut all) = filled(&db);
+    let by_email = IndexDefinition::by("email, country").unwrap().unique();
+    let index = db.create_index("by_both", &keyspace, &by_email).unwrap();
+    // Two rows have no address, and a third one may come; one of the same values may not.
+    all.insert(6, user(None, "de", 9));
+    keyspace.insert(key(6), all[&6].encode()).unwrap();
+    let mut batch = db.batch();
+    for number in [7, 8] {
+        all.insert(number, user(None, "dk", 1));
+        batch.insert(&keyspace, key(number), all[&number].encode());
+    }
+    batch.commit().unwrap();
+    let taken = keyspace.insert(key(9), user(Some("bob@x"), "de", 1).encode()).unwrap_err();
+    assert_eq!(taken.cause, Cause::NotUnique);
+    assert_eq!(keys(index.get(&[Value::Null, "de".into()]).unwrap()), [5, 6]);
+    db.drop_index("by_both").unwrap();
+    db.create_index("by_both", &keyspace, &by_email).unwrap();
+    assert!(db.verify(&mut |_, _| {}).unwrap().is_sound());
+}
+
+#[test]
 fn a_repair_that_lost_rows_leaves_indexes_to_be_built_anew() {
+    [true, false].into_iter().for_each(repair_after_a_loss);
+}
+
+/// Loses rows and entries of an index that is complete, or of one whose building was stopped.
+fn repair_after_a_loss(is_complete: bool) {
     let storage = Arc::new(MemoryStorage::new());
     let db = Db::open(storage.clone(), &small()).unwrap();
     let (keyspace, _) = filled(&db);
+    // A table has several blocks, and loses one.
+    let more = |number: u64| keyspace.insert(key(number), user(None, "dk", number as i32).encode()).unwrap();
+    (100..400).for_each(more);
     let definition = &definitions()[1].1;
-    db.create_index("by_country", &keyspace, definition).unwrap();
+    let progress = &mut |_| if is_complete { Ok(()) } else { Err(ogive::Error::interrupted()) };
+    assert_eq!(db.create_index_showing("by_country", &keyspace, definition, progress).is_ok(), is_complete);
     db.flush().unwrap();
     db.compact().unwrap();
     db.close().unwrap();

@@ -4,10 +4,11 @@
 //! map; ingestions beside writers of the same rows.
 
 use crate::support::{User, Users, check, definitions, drawn, key, small, table, users};
-use ogive::io::{MemoryStorage, Storage};
+use ogive::io::{MemoryStorage, Storage, StorageWrapper, WritableFile};
 use ogive::{Cause, Db, DbOptions, Error, Keyspace, Result};
 use ogive_testkit::{Random, Repeat, seeds};
-use std::sync::Arc;
+use std::fmt;
+use std::sync::{Arc, Mutex};
 use std::thread;
 
 fn user(number: u64, round: u64) -> User {
@@ -113,6 +114,69 @@ fn a_row_that_a_unique_index_does_not_admit_is_found_before_anything_is_added() 
     check(&db, &all).unwrap();
 }
 
+/// What is done once, when the first table of entries is begun.
+type Meanwhile = Arc<Mutex<Option<Box<dyn FnOnce() + Send>>>>;
+
+/// A storage in memory in which others write while an ingestion computes entries.
+#[derive(Clone)]
+struct Interrupting {
+    inner: MemoryStorage,
+    meanwhile: Meanwhile,
+}
+
+impl fmt::Debug for Interrupting {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.inner.fmt(f)
+    }
+}
+
+impl StorageWrapper for Interrupting {
+    fn inner(&self) -> &dyn Storage {
+        &self.inner
+    }
+
+    fn create(&self, name: &str) -> Result<Box<dyn WritableFile>> {
+        // A table of entries gets its name when it is complete; rows are copied.
+        if name.contains(".table.") {
+            let meanwhile = self.meanwhile.lock().unwrap().take();
+            meanwhile.into_iter().for_each(|meanwhile| meanwhile());
+        }
+        self.inner.create(name)
+    }
+}
+
+/// A way to write meanwhile, and whether the ingestion is refused then.
+type Interruption = (fn(&Db, &Keyspace), bool);
+
+#[test]
+fn entries_are_computed_again_if_others_write_what_they_were_computed_from() {
+    let of = |email: &str| User { email: Some(email.into()), ..user(0, 0) };
+    let interruptions: [Interruption; 4] = [
+        (|_, keyspace| keyspace.insert(key(1), user(10, 9).encode()).unwrap(), false),
+        (|_, keyspace| keyspace.remove(key(1)).unwrap(), false),
+        (|_, keyspace| keyspace.insert(key(9), user(5, 1).encode()).unwrap(), true),
+        (|db, keyspace| drop(db.create_index("by_initial", keyspace, &definitions()[2].1).unwrap()), false),
+    ];
+    for (interruption, is_refused) in interruptions {
+        let meanwhile = Meanwhile::default();
+        let storage = Interrupting { inner: MemoryStorage::new(), meanwhile: Arc::clone(&meanwhile) };
+        let (db, keyspace) = open(Arc::new(storage), &small());
+        db.drop_index("by_initial").unwrap();
+        keyspace.insert(key(1), of("ann@x").encode()).unwrap();
+        let (writer, written) = (db.clone(), keyspace.clone());
+        *meanwhile.lock().unwrap() = Some(Box::new(move || interruption(&writer, &written)));
+        let rows: Users = [(1, of("bob@x")), (2, user(5, 1))].into();
+        let ingested = keyspace.ingest_from(&tables(&[rows]));
+        assert!(meanwhile.lock().unwrap().is_none(), "it was not interrupted");
+        assert_eq!(ingested.is_err_and(|error| error.cause == Cause::NotUnique), is_refused);
+        let number = |key: &[u8]| u64::from_be_bytes(key.try_into().unwrap());
+        let rows = keyspace.iter().map(|record| record.map(|(key, row)| (number(&key), User::decode(&row))));
+        let rows = rows.collect::<Result<Users>>().unwrap();
+        assert_eq!(rows.get(&1) == Some(&of("bob@x")), !is_refused);
+        check(&db, &rows).unwrap();
+    }
+}
+
 #[test]
 fn rows_are_ingested_while_others_write_them() {
     for seed in seeds(0..3) {
@@ -127,6 +191,11 @@ fn rows_are_ingested_while_others_write_them() {
                         let rows: Users = (0..4).map(|_| (random.below(40), drawn(&mut random))).collect();
                         keyspace.ingest_from(&tables(&[rows])).map(drop)
                     }
+                    1 => {
+                        let (name, definition) = &definitions()[1];
+                        db.drop_index(name)?;
+                        db.create_index(name, &keyspace, definition).map(drop)
+                    }
                     _ if random.below(4) == 0 => keyspace.remove(key(random.below(40))),
                     _ => keyspace.insert(key(random.below(40)), drawn(&mut random).encode()),
                 };
@@ -139,7 +208,7 @@ fn rows_are_ingested_while_others_write_them() {
         };
         thread::scope(|scope| {
             let work = &work;
-            let writers: Vec<_> = (0..4).map(|writer| scope.spawn(move || work(writer))).collect();
+            let writers: Vec<_> = (0..5).map(|writer| scope.spawn(move || work(writer))).collect();
             writers.into_iter().for_each(|writer| writer.join().unwrap().unwrap());
         });
         let number = |key: &[u8]| u64::from_be_bytes(key.try_into().unwrap());

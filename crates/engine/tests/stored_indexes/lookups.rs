@@ -271,6 +271,23 @@ fn whatever_a_lookup_would_find_otherwise_is_a_conflict() {
     assert!(changed > 50 && passed > 200, "{changed} changed, {passed} passed");
 }
 
+#[test]
+fn a_row_that_was_found_and_changes_in_another_column_is_a_conflict() {
+    let (db, keyspace) = store();
+    let by_email = db.index("by_email").unwrap();
+    for number in [1, 2] {
+        keyspace.insert(key(number), with_email(&format!("{number}@x")).encode()).unwrap();
+    }
+    for (written, is_conflict) in [(1, true), (2, false)] {
+        let tx = db.begin();
+        assert_eq!(tx.index_get(&by_email, &["1@x".into()]).unwrap().count(), 1);
+        tx.insert(&db, "other", "1").unwrap();
+        let renamed = User { name: "m".into(), ..with_email(&format!("{written}@x")) };
+        keyspace.insert(key(written), renamed.encode()).unwrap();
+        assert_eq!(tx.commit().is_err_and(|error| error.cause == Cause::Conflict), is_conflict);
+    }
+}
+
 fn with_email(email: &str) -> User {
     User { name: "n".into(), email: Some(email.into()), country: "de".into(), score: 0 }
 }

@@ -2,11 +2,12 @@
 //! and an index that is built while others write has all entries. Method: threads that race on few values, on memory
 //! and on an object store, with synced writes that share groups of the log; then rows and entries are compared.
 
-use crate::support::{User, Users, are_unique, check, definitions, key, small, users};
+use crate::support::{User, Users, are_unique, check, definitions, key, small, table, users};
 use ogive::io::{MemoryStorage, Storage};
 use ogive::{Cause, Db, Durability, Error, Keyspace, Result};
 use ogive_testkit::Random;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
 fn user(email: String) -> User {
@@ -27,6 +28,12 @@ fn open(storage: Arc<dyn Storage>, durability: Durability) -> Db {
     Db::open(storage, &options.durability(durability).threads(1)).unwrap()
 }
 
+fn ingest(keyspace: &Keyspace, number: u64, row: User) -> Result<()> {
+    let folder: Arc<dyn Storage> = Arc::new(MemoryStorage::new());
+    table(&folder, [(number, row)]);
+    keyspace.ingest_from(&[(folder, "table".to_owned())]).map(drop)
+}
+
 #[test]
 fn of_two_writers_of_the_same_value_one_is_refused() {
     let places: [(Arc<dyn Storage>, Durability); 3] = [
@@ -38,13 +45,17 @@ fn of_two_writers_of_the_same_value_one_is_refused() {
         let db = open(storage, durability);
         let keyspace = users(&db).unwrap();
         db.create_index("by_email", &keyspace, &definitions()[0].1).unwrap();
-        for round in 0..60_u64 {
+        for round in 0..100_u64 {
             let made: usize = thread::scope(|scope| {
                 let writers = (0..4).map(|writer| {
                     let keyspace = &keyspace;
                     scope.spawn(move || {
-                        let row = user(format!("{round}@x")).encode();
-                        match keyspace.insert(key(round * 10 + writer), row) {
+                        let (number, row) = (round * 10 + writer, user(format!("{round}@x")));
+                        let written = match writer {
+                            0 => ingest(keyspace, number, row),
+                            _ => keyspace.insert(key(number), row.encode()),
+                        };
+                        match written {
                             Ok(()) => 1,
                             Err(Error { cause: Cause::NotUnique, .. }) => 0,
                             Err(error) => panic!("{error}"),
@@ -57,6 +68,38 @@ fn of_two_writers_of_the_same_value_one_is_refused() {
         }
         check(&db, &rows(&keyspace)).unwrap();
     }
+}
+
+#[test]
+fn no_write_misses_an_index_that_comes_while_it_is_computed() {
+    let db = open(Arc::new(MemoryStorage::new()), Durability::Synced);
+    let keyspace = users(&db).unwrap();
+    let (name, definition) = &definitions()[1];
+    db.create_index("by_email", &keyspace, &definitions()[0].1).unwrap();
+    let is_done = AtomicBool::new(false);
+    thread::scope(|scope| {
+        for writer in 0..3_u64 {
+            let (keyspace, is_done) = (&keyspace, &is_done);
+            scope.spawn(move || {
+                let mut random = Random::new(writer);
+                for round in 0.. {
+                    let number = random.below(3) * 3 + writer;
+                    keyspace.insert(key(number), user(format!("{number}-{round}@x")).encode()).unwrap();
+                    if is_done.load(Ordering::Relaxed) {
+                        return;
+                    }
+                }
+            });
+        }
+        for _ in 0..150 {
+            db.create_index(name, &keyspace, definition).unwrap();
+            let faults = db.verify(&mut |_, _| {}).unwrap().index_faults;
+            assert!(faults.is_empty(), "{faults:?}");
+            db.drop_index(name).unwrap();
+        }
+        is_done.store(true, Ordering::Relaxed);
+    });
+    check(&db, &rows(&keyspace)).unwrap();
 }
 
 #[test]

@@ -8,12 +8,12 @@ use super::pinned_types::PinnedTypes;
 use super::range::DbRange;
 use super::snapshot::DbSnapshot;
 use crate::block::Slice;
-use crate::error::{Cause, Error, Result};
+use crate::error::{Error, Result};
 use crate::lsm::indexes::compare::NoteFault;
 use crate::lsm::read::scan::ScanBounds;
 use crate::lsm::state::indexes::kept::KeptIndex;
 use crate::lsm::state::keyspace_tree::KeyspaceTree;
-use crate::types::{Component, IndexDefinition, KeyType, ResolvedIndex, TupleType, Value, end_of_prefix};
+use crate::types::{Component, IndexDefinition, KeyType, ResolvedIndex, Value, end_of_prefix};
 use std::fmt;
 use std::ops::Bound;
 use std::sync::Arc;
@@ -26,15 +26,15 @@ const COMPONENT_END_BYTES: usize = 2;
 pub struct KeyspaceIndex {
     keyspace: Keyspace,
     index: KeptIndex,
-    /// The types in which rows are read, unless those of now.
-    read_as: Option<PinnedTypes>,
+    /// The types by which a typed handle reads its rows.
+    pinned: Option<PinnedTypes>,
 }
 
 impl Db {
     /// Creates a secondary index of a keyspace with rows, which is recorded in the store, so that every write keeps it:
     /// batches, transactions, imports, by whatever program. Returns once it has the rows that are there; others read
     /// and write meanwhile. One that was not finished, because the process was killed, is kept by all writes; the same
-    /// call builds it again. If there is one of this name and definition, nothing is done.
+    /// call goes on with it. If there is one of this name and definition, nothing is done.
     ///
     /// Each write of the keyspace then reads the rows that it replaces or removes, and is a transaction of its own: it
     /// is computed again if they were written meanwhile. A row whose values another row has in a unique index is
@@ -133,7 +133,7 @@ impl Db {
     }
 
     fn of_index(&self, (tree, index): (Arc<KeyspaceTree>, KeptIndex)) -> KeyspaceIndex {
-        KeyspaceIndex { keyspace: Keyspace::new(Arc::clone(self.open()), tree), index, read_as: None }
+        KeyspaceIndex { keyspace: Keyspace::new(Arc::clone(self.open()), tree), index, pinned: None }
     }
 }
 
@@ -267,7 +267,7 @@ impl KeyspaceIndex {
     /// [`Cause::Conflict`](crate::Cause::Conflict) if it was not complete at the snapshot.
     pub(super) fn rows(&self, snapshot: &DbSnapshot, bounds: ScanBounds) -> Result<IndexRows> {
         let entries = self.entries_at(snapshot, bounds)?;
-        let of = RowsOfIndex { index: self.index.clone(), rows: self.keyspace.clone(), read_as: self.read_as.clone() };
+        let of = RowsOfIndex { index: self.index.clone(), rows: self.keyspace.clone(), _pinned: self.pinned.clone() };
         Ok(IndexRows::new(of, snapshot.clone(), entries))
     }
 
@@ -307,55 +307,9 @@ impl KeyspaceIndex {
         Ok(self.resolved()?.tuple().components().collect())
     }
 
-    /// The first columns by which it is, up to the first expression, and the type of their values.
-    ///
-    /// # Errors
-    /// As [`Self::value_types`].
-    #[doc(hidden)]
-    pub fn leading_columns(&self) -> Result<Option<(Vec<&str>, TupleType)>> {
-        let columns: Vec<&str> = self.definition().leading_columns().collect();
-        let components: Vec<Component> = self.components()?.into_iter().take(columns.len()).collect();
-        if columns.is_empty() { Ok(None) } else { Ok(Some((columns, TupleType::new(&components)?))) }
-    }
-
-    /// The keys to which the index leads from ranges of values of its first columns, in bytes of their type, as of a
-    /// snapshot. Rows are not read, so that some may have other values. `None` if there are more than `most`, or the
-    /// snapshot is older than the index.
-    ///
-    /// # Errors
-    /// As [`Self::get`].
-    #[doc(hidden)]
-    pub fn keys_within(
-        &self,
-        snapshot: &DbSnapshot,
-        ranges: impl IntoIterator<Item = ScanBounds>,
-        most: usize,
-    ) -> Result<Option<Vec<Slice>>> {
-        let (resolved, mut keys) = (self.resolved()?, Vec::new());
-        let behind = |bytes: Vec<u8>| end_of_prefix(&bytes).map_or(Bound::Unbounded, Bound::Excluded);
-        for (start, end) in ranges {
-            let start = match start {
-                Bound::Excluded(start) => end_of_prefix(&start).map_or(Bound::Excluded(start), Bound::Included),
-                start => start,
-            };
-            let end = if let Bound::Included(end) = end { behind(end) } else { end };
-            let entries = match self.entries_at(snapshot, (start, end)) {
-                Err(Error { cause: Cause::Conflict, .. }) => return Ok(None),
-                entries => entries?,
-            };
-            for entry in entries.keys() {
-                if keys.len() == most {
-                    return Ok(None);
-                }
-                keys.extend(resolved.key_of(&entry?).map(Slice::from));
-            }
-        }
-        Ok(Some(keys))
-    }
-
-    /// The same index, whose rows are read in these types.
-    pub(crate) fn reading_as(self, types: &PinnedTypes) -> Self {
-        Self { read_as: Some(types.clone()), ..self }
+    /// The same index, which keeps these types as they are while it is used.
+    pub(crate) fn pinning(self, types: &PinnedTypes) -> Self {
+        Self { pinned: Some(types.clone()), ..self }
     }
 }
 

@@ -7,11 +7,14 @@
 //! complete  the entries are durable; then the manifest says that lookups may use them
 //! ```
 //!
-//! After a kill the index is there, kept by all writes, and not complete. The next call empties it and builds it anew.
+//! Each batch of entries notes how far they reach, under a key that no entry has. After a kill the index is there, kept
+//! by all writes, and not complete: the next call goes on from there. After a repair, which may have lost entries, it
+//! empties the index and begins anew.
 
 use super::upkeep::check_entry;
 use crate::error::{Cause, Error, Result};
 use crate::lsm::core::store::Core;
+use crate::lsm::state::entry::{Action, ValueKind};
 use crate::lsm::state::expiry::store_time::ReadPoint;
 use crate::lsm::state::indexes::kept::KeptIndex;
 use crate::lsm::state::keyspace_tree::KeyspaceTree;
@@ -26,12 +29,47 @@ use std::sync::Arc;
 const BUILD_ROWS_MAX: usize = 4096;
 const BUILD_BYTES_MAX: u64 = 4 << 20;
 
-/// Some rows, and what their entries are.
+/// The key under which the keyspace of entries has how far their building has come. Entries begin with a byte that
+/// tells whether their first value is null, which is less.
+const PROGRESS_KEY: &[u8] = &[0xff];
+
+/// The entries of some rows, and how far the building has come with them.
 struct BuiltRows {
     operations: Operations,
+    progress: BuildProgress,
+}
+
+/// How far the building of an index has come.
+#[derive(Debug, PartialEq, Eq)]
+struct BuildProgress {
     rows: u64,
-    /// The first key behind them, if there may be more.
+    /// The key from which on rows have no entries yet; `None` once all have.
     next: Option<Vec<u8>>,
+}
+
+impl Default for BuildProgress {
+    fn default() -> Self {
+        Self { rows: 0, next: Some(Vec::new()) }
+    }
+}
+
+impl BuildProgress {
+    /// `rows: u64 | 1 if there is a next key: u8 | next key`.
+    fn encode(&self) -> Vec<u8> {
+        let next = self.next.as_deref();
+        [&self.rows.to_le_bytes()[..], &[u8::from(next.is_some())], next.unwrap_or_default()].concat()
+    }
+
+    fn decode(bytes: &[u8]) -> Option<Self> {
+        let (rows, rest) = bytes.split_first_chunk()?;
+        let (is_next, next) = rest.split_first()?;
+        let next = match is_next {
+            0 if next.is_empty() => None,
+            1 => Some(next.to_vec()),
+            _ => return None,
+        };
+        Some(Self { rows: u64::from_le_bytes(*rows), next })
+    }
 }
 
 impl Core {
@@ -68,26 +106,25 @@ impl Core {
         index: &KeptIndex,
         progress: &mut dyn FnMut(u64) -> Result<()>,
     ) -> Result<()> {
-        if !self.is_empty_at(&index.entries, ReadPoint::with_expired(u64::MAX))? {
+        let known = if index.record.is_repaired { None } else { self.build_progress(index)? };
+        if known.is_none() && !self.is_empty_at(&index.entries, ReadPoint::with_expired(u64::MAX))? {
             let mut all = Operations::default();
             all.push_range::<&[u8]>(&WrittenKeyspace::new(Arc::clone(&index.entries)), &RangeFull);
             self.commit(all, None)?;
         }
-        let (mut from, mut rows_max, mut done) = (Vec::new(), BUILD_ROWS_MAX, 0);
-        loop {
+        let BuildProgress { mut rows, mut next } = known.unwrap_or_default();
+        let mut rows_max = BUILD_ROWS_MAX;
+        while let Some(from) = &next {
             let pinned = self.pin_newest();
-            let BuiltRows { operations, rows, next } =
-                self.entries_of_rows(tree, index, (&from, rows_max), pinned.point())?;
-            match self.commit(operations, None) {
+            let built = self.entries_of_rows(tree, index, (from, rows_max), (pinned.point(), rows))?;
+            match self.commit(built.operations, None) {
                 // Fewer rows are less likely to be written meanwhile.
                 Err(Error { cause: Cause::Conflict, .. }) => rows_max = (rows_max / 2).max(1),
                 outcome => {
                     outcome?;
-                    done += rows;
-                    progress(done)?;
+                    BuildProgress { rows, next } = built.progress;
+                    progress(rows)?;
                     rows_max = (rows_max * 2).min(BUILD_ROWS_MAX);
-                    let Some(next) = next else { break };
-                    from = next;
                 }
             }
         }
@@ -95,7 +132,17 @@ impl Core {
             let pinned = self.pin_newest();
             self.check_all_unique(tree, index, pinned.point())?;
         }
+        let mut done = Operations::default();
+        done.push(&WrittenKeyspace::new(Arc::clone(&index.entries)), Action::Put(ValueKind::Remove), PROGRESS_KEY, &[]);
+        self.commit(done, None)?;
         self.complete_index(tree, index.entries.id)
+    }
+
+    /// How far the building of an index has come; `None` if that is unknown.
+    fn build_progress(&self, index: &KeptIndex) -> Result<Option<BuildProgress>> {
+        let pinned = self.pin_newest();
+        let found = self.rows_at(&index.entries, &[PROGRESS_KEY], pinned.point())?.pop().flatten();
+        Ok(found.and_then(|bytes| BuildProgress::decode(&bytes)))
     }
 
     /// Checks that no two entries have the same values, once all rows have theirs: from then on each write checks its
@@ -103,7 +150,7 @@ impl Core {
     fn check_all_unique(&self, tree: &Arc<KeyspaceTree>, index: &KeptIndex, point: ReadPoint) -> Result<()> {
         let resolved = index.resolved(tree)?;
         let (mut values, mut key) = (Vec::new(), Vec::new());
-        self.visit_rows(&index.entries, (&[], None), point, &mut |entry, _| {
+        self.visit_rows(&index.entries, (&[], Some(PROGRESS_KEY)), point, &mut |entry, _| {
             let next = resolved.key_of(entry).unwrap_or_default();
             let of_next = entry.get(..entry.len() - next.len()).unwrap_or_default();
             if of_next == values && !resolved.has_null(of_next) {
@@ -120,7 +167,7 @@ impl Core {
         tree: &Arc<KeyspaceTree>,
         index: &KeptIndex,
         (from, rows_max): (&[u8], usize),
-        point: ReadPoint,
+        (point, rows_before): (ReadPoint, u64),
     ) -> Result<BuiltRows> {
         let mut reads = ReadSet::new(self.options.transaction_limit_bytes());
         reads.add_range(tree, &[], Some(&[]));
@@ -142,9 +189,11 @@ impl Core {
             Ok(ControlFlow::Continue(()))
         })?;
         reads.add_range(tree, from, next.as_deref());
+        let progress = BuildProgress { rows: rows_before + rows, next };
+        operations.push(&written, Action::Put(ValueKind::Value), PROGRESS_KEY, &progress.encode());
         operations.take_error()?;
         operations.set_condition(ReadCondition { reads, after: point.at });
-        Ok(BuiltRows { operations, rows, next })
+        Ok(BuiltRows { operations, progress })
     }
 }
 

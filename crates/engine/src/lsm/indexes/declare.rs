@@ -71,7 +71,12 @@ impl Core {
             self.drop_trees(&mut writer, &mut shared, &[left])?;
         }
         let id = shared.state.next_keyspace;
-        let record = Arc::new(IndexRecord { owner: tree.id, definition: definition.clone(), is_complete: false });
+        let record = Arc::new(IndexRecord {
+            owner: tree.id,
+            definition: definition.clone(),
+            is_complete: false,
+            is_repaired: false,
+        });
         let edit = ManifestEdit {
             keyspaces_created: vec![(id, keyspace_name.clone())],
             next_keyspace: Some(id + 1),
@@ -102,7 +107,7 @@ impl Core {
         let Some(index) = indexes.iter_mut().find(|index| index.entries.id == id) else {
             return Err(Error::input("the index was dropped while it was built"));
         };
-        let record = Arc::new(IndexRecord { is_complete: true, ..(*index.record).clone() });
+        let record = Arc::new(IndexRecord { is_complete: true, is_repaired: false, ..(*index.record).clone() });
         let mut shared = self.contents.lock();
         if let Some(error) = self.refusal(&shared) {
             return Err(error);

@@ -31,12 +31,13 @@ pub(in crate::lsm) struct IndexRows {
     is_done: bool,
 }
 
-/// An index, the keyspace of its rows, and the types in which rows are returned, unless those of now.
+/// An index, and the keyspace of its rows.
 #[derive(Clone, Debug)]
 pub(in crate::lsm) struct RowsOfIndex {
     pub(in crate::lsm) index: KeptIndex,
     pub(in crate::lsm) rows: Keyspace,
-    pub(in crate::lsm) read_as: Option<PinnedTypes>,
+    /// Keeps the types by which a typed handle reads the rows: they may get fields, which it does not see.
+    pub(in crate::lsm) _pinned: Option<PinnedTypes>,
 }
 
 impl IndexRows {
@@ -85,7 +86,7 @@ impl IndexRows {
 
     /// The rows of entries, without those that have other values than their entry.
     fn rows_of(&self, entries: Vec<Slice>) -> Result<Vec<(Slice, KeyWithRow)>> {
-        let RowsOfIndex { index, rows: keyspace, read_as } = &self.of;
+        let RowsOfIndex { index, rows: keyspace, .. } = &self.of;
         loop {
             let resolved = index.resolved(keyspace.tree())?;
             let no_entry = || Error::input(format!("an entry of the index {:?} is none", index.name()));
@@ -104,18 +105,8 @@ impl IndexRows {
                     found.push((entry, (key, row)));
                 }
             }
-            return match read_as {
-                Some(types) if !types.is_current() => self.read_as(types, found),
-                _ => Ok(found),
-            };
+            return Ok(found);
         }
-    }
-
-    /// The same rows in the types of a handle that was made before fields were added.
-    fn read_as(&self, types: &PinnedTypes, found: Vec<(Slice, KeyWithRow)>) -> Result<Vec<(Slice, KeyWithRow)>> {
-        let rows = self.snapshot.multi_get(types.keyspace(), found.iter().map(|(_, (key, _))| key))?;
-        let with_row = |((entry, (key, _)), row): ((Slice, KeyWithRow), Option<Slice>)| Some((entry, (key, row?)));
-        Ok(found.into_iter().zip(rows).filter_map(with_row).collect())
     }
 }
 

@@ -407,9 +407,10 @@ impl ManifestState {
         Ok(())
     }
 
-    /// An edit that lets no index count as complete.
+    /// An edit that lets no index count as complete, nor what was built of it.
     pub(crate) fn incomplete_indexes(&self) -> Vec<(KeyspaceId, Arc<IndexRecord>)> {
-        let incomplete = |index: &Arc<IndexRecord>| IndexRecord { is_complete: false, ..(**index).clone() };
+        let incomplete =
+            |index: &Arc<IndexRecord>| IndexRecord { is_complete: false, is_repaired: true, ..(**index).clone() };
         self.indexes().map(|(id, index)| (id, Arc::new(incomplete(index)))).collect()
     }
 

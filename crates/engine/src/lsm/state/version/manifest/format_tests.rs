@@ -184,13 +184,17 @@ fn the_documents_forms_are_what_the_code_writes_and_reads_in_a_manifest_of_the_s
 #[test]
 fn the_documents_index_is_what_the_code_writes_and_reads_in_a_manifest_of_the_third_version() {
     let definition = IndexDefinition::by("lower(email), joined desc").unwrap().unique().where_not_null("email");
-    let index = IndexRecord { owner: 0, definition, is_complete: false };
+    let index = IndexRecord { owner: 0, definition, is_complete: false, is_repaired: false };
     let mut code = Vec::new();
     index.encode(&mut code);
     check("index", &code);
     for cut in 0..code.len() {
         assert_eq!(IndexRecord::decode(&code[..cut], &mut 0), None, "{cut}");
     }
+    let repaired = IndexRecord { is_repaired: true, ..index.clone() };
+    let mut other = Vec::new();
+    repaired.encode(&mut other);
+    assert_eq!(IndexRecord::decode(&other, &mut 0), Some(repaired));
     let edit = ManifestEdit {
         keyspaces_created: vec![(1, "ogive.index.by_email".to_owned())],
         next_keyspace: Some(2),
