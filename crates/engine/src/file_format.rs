@@ -23,6 +23,8 @@ pub(crate) const CHANGES_MAGIC: [u8; 8] = *b"\x89OGVCHG\n";
 pub(crate) const SUBSCRIBER_MAGIC: [u8; 8] = *b"\x89OGVSUB\n";
 /// Begins the record of a backup.
 pub(crate) const BACKUP_MAGIC: [u8; 8] = *b"\x89OGVBAK\n";
+/// Begins a segment of an archive of changes beside backups.
+pub(crate) const ARCHIVE_MAGIC: [u8; 8] = *b"\x89OGVARC\n";
 /// Begins the footer of a value file; no chunk begins with it.
 pub(crate) const VALUE_FILE_FOOTER_MAGIC: [u8; 8] = *b"\xffOGVVFT\n";
 
@@ -76,14 +78,15 @@ pub enum FileFormat {
     PageLog,
     /// A manifest, log or value file of a store; its tables are [`FileFormat::Table`].
     StoreFile,
-    /// The record of a backup of a store.
+    /// The record of a backup of a store, or a segment of the archive beside it.
     Backup,
 }
 
 impl FileFormat {
-    const MAGICS: [(Self, [u8; 8]); 8] = [
+    const MAGICS: [(Self, [u8; 8]); 9] = [
         // Before those of a store: the record of a backup contains a manifest.
         (Self::Backup, BACKUP_MAGIC),
+        (Self::Backup, ARCHIVE_MAGIC),
         (Self::Table, TABLE_MAGIC),
         (Self::PageFile, PAGE_FILE_MAGIC),
         (Self::PageLog, PAGE_LOG_MAGIC),
@@ -181,7 +184,7 @@ mod tests {
             }
         }
         assert_eq!(format_of(Vec::new()), None);
-        for (_, magic) in &FileFormat::MAGICS[..7] {
+        for (_, magic) in &FileFormat::MAGICS[..8] {
             assert_eq!(format_of([&magic[..], b"\n1\n2\n"].concat().repeat(1000)), None);
         }
     }

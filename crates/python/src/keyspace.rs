@@ -12,7 +12,7 @@ use crate::opened::{Current, Opened, Typed};
 use crate::range::{Part, RecordIterator};
 use crate::store::Store;
 use crate::types;
-use crate::wait::without_lock;
+use crate::wait::{abandonable, without_lock};
 use arc_swap::ArcSwap;
 use ogive::Slice;
 use ogive::TableWriteOptions;
@@ -524,6 +524,19 @@ impl Keyspace {
         }
         let (keyspace, bounds) = (typed.keyspace()?, KeyRange(start, stop, None).bounds(typed.types.keys)?);
         py.detach(|| keyspace.remove_range(bounds)).or_raise()
+    }
+
+    /// Merges the tables of a range.
+    #[pyo3(signature = (start=None, stop=None))]
+    fn compact_range<'py>(
+        &self,
+        py: Python<'py>,
+        start: Option<Object<'py>>,
+        stop: Option<Object<'py>>,
+    ) -> PyResult<()> {
+        let typed = self.typed()?;
+        let (keyspace, bounds) = (typed.keyspace()?.clone(), KeyRange(start, stop, None).bounds(typed.types.keys)?);
+        abandonable(py, move || keyspace.compact_range(bounds))
     }
 
     /// Inserts if the key is absent; returns whether it did.

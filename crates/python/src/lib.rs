@@ -2,6 +2,7 @@
 //! the handles, the conversions, and nothing that Python can do as well.
 
 mod arrow;
+mod backups;
 mod batch;
 mod build;
 mod changes;
@@ -42,6 +43,8 @@ mod _internal {
     use crate::arrow::columns::Columns;
     #[pymodule_export]
     use crate::arrow::output::{RowBatch, RowReader};
+    #[pymodule_export]
+    use crate::backups::{archive, back_up, list_backups, restore_backup};
     #[pymodule_export]
     use crate::batch::Batch;
     #[pymodule_export]

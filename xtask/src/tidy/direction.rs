@@ -31,7 +31,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ),
     ("join", &["lsm", "index", "page", "table", "tune", "block", "io", "types", "durability", "error"]),
     ("typed", &["lsm", "table", "block", "io", "types", "error"]),
-    ("backup", &["verify", "lsm", "block", "io", "file_format", "error"]),
+    ("backup", &["verify", "lsm", "block", "io", "types", "durability", "file_format", "error"]),
     ("verify", &["lsm", "vlog", "index", "page", "table", "log", "block", "io", "types", "durability", "error"]),
     (
         "repair",

@@ -13,11 +13,12 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Root of the sources of the engine.
 pub(crate) const ROOT: &str = "crates/engine/src/";
 /// Most items of the interface: what one page can list, and one person remember. Four of them are transactions: the
-/// type, its ranges, its isolation, and typed keyspaces in it. Three are indexes that the store keeps: what one is of,
-/// the index, and the records that it leads to. Five are for followers of a store: positions,
-/// the iterator, its batches, their changes, and tables that were ingested. Two are for records that expire: options,
-/// and rules of keyspaces.
-const EXPORTS_MAX: usize = 194;
+/// type, its ranges, its isolation, and typed keyspaces in it. Five are indexes that the store keeps: what one is of,
+/// the index, the records that it leads to, those in a transaction, and the index by Rust types. Five are for followers
+/// of a store: positions, the iterator, its batches, their changes, and tables that were ingested. Two are for records
+/// that expire: options, and rules of keyspaces. Five came with options of keyspaces, and with archives of changes:
+/// moments, runs, and what is restored.
+const EXPORTS_MAX: usize = 205;
 
 /// The interface of those who write structures of indexes, a page of its own, which is not counted.
 const SEAM: [&str; 2] = ["index", "extend"];

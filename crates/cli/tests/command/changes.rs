@@ -58,3 +58,28 @@ fn a_follower_prints_what_another_process_writes_meanwhile() {
     follower.kill().unwrap();
     follower.wait().unwrap();
 }
+
+#[test]
+fn a_store_is_restored_as_of_an_archived_moment() {
+    let folder = Folder::new();
+    let db = |arguments: &[&str]| folder.run(&[&["db"], arguments].concat());
+    db(&["put", "s", "apple", "red"]).exits_with(0);
+    db(&["archive", "s", "b"]).exits_with(1).complains_of("b");
+    let made = db(&["backup", "s", "b", "--archive-logs", "--json"]).exits_with(0).json();
+    assert_eq!((&made["archive"]["began"], &made["archive_failure"]), (&json!(true), &Value::Null));
+    db(&["put", "s", "pear", "green"]).exits_with(0);
+    let moment = db(&["archive", "s", "b", "--json"]).exits_with(0).json()["moment"].clone();
+    db(&["delete", "s", "--from", "a", "--to", "z"]).exits_with(0);
+    db(&["archive", "s", "b"]).exits_with(0);
+    db(&["restore", "b", "before", "--until", moment["position"].as_str().unwrap()]).exits_with(0);
+    folder.run(&["get", "before", "pear"]).exits_with(0).prints("green\n");
+    db(&["restore", "b", "now", "--until", "2999-01-01 00:00:00"]).exits_with(2).complains_of("not archived yet");
+    db(&["restore", "b", "now", "--until", "1999-01-01T00:00:00Z"]).exits_with(2).complains_of("archive begins after");
+    db(&["restore", "b", "now", "--until", "noon"]).exits_with(2).complains_of("give a time in UTC");
+    assert!(!folder.path("now").exists() && !folder.path("now.restoring").exists());
+    let told = db(&["backups", "b", "--verify"]).exits_with(0).stdout;
+    assert!(told.contains("archived from "), "{told}");
+    let list = db(&["backups", "b", "--json"]).exits_with(0).json();
+    assert_eq!(list["archived"].as_array().unwrap().len(), 3);
+    assert_eq!(list["archived"][1], moment);
+}

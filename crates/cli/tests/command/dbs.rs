@@ -242,6 +242,7 @@ fn wrong_usage_exits_with_two_and_makes_no_store() {
         "compact",
         "checkpoint",
         "backup",
+        "archive",
         "backups",
         "restore",
         "upgrade",

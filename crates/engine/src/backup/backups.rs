@@ -1,13 +1,16 @@
 //! `Backups`: the public interface to a storage of backups.
 
+use super::archive::{self, ArchiveRun};
 use super::catalog::Catalog;
 use super::create;
+use super::moments::{ArchiveSummary, ArchivedMoment, Moment};
 use super::record::BackupRecord;
 use super::restore;
+use super::until;
 use crate::error::Result;
 use crate::io::{LocalStorage, Place, Storage};
 use crate::lsm::images::closed_image::in_new_folder;
-use crate::lsm::{Db, DbOptions, LOCK_NAME};
+use crate::lsm::{ChangePosition, Db, DbOptions, LOCK_NAME};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -54,9 +57,25 @@ pub struct BackupOptions {
     /// Whether the files of the store and of the backup are trusted, and the new ones not read. Damage of the store is
     /// then in the backup, too: the record says so, and the files are verified when the backup is restored.
     pub trust: bool,
+    /// The name of the [subscriber](Db::subscribe) to the changes of the store, if they are archived beside the backup:
+    /// see [`Self::archive_logs`].
+    pub archive: Option<String>,
 }
 
 impl BackupOptions {
+    /// The usual name of the subscriber of an archive.
+    pub const ARCHIVE: &str = "archive";
+
+    /// Archives the changes of the store beside the backup, so that it can be restored as of any moment between this
+    /// backup and the last run: [`Backups::archive`] goes on between backups. The store keeps its changes for a
+    /// subscriber of this name until they are archived, up to
+    /// [`kept_changes_bytes`](crate::lsm::DbWriteOptions::kept_changes_bytes); take [`Self::ARCHIVE`], or a name for
+    /// each storage of backups if a store has several.
+    #[must_use]
+    pub fn archive_logs(self, subscriber: impl Into<String>) -> Self {
+        Self { archive: Some(subscriber.into()), ..self }
+    }
+
     /// Sets the number of backups that remain, at least 1.
     #[must_use]
     pub fn keep(self, keep: usize) -> Self {
@@ -117,6 +136,22 @@ pub struct BackupSummary {
     pub removal_failure: Option<String>,
     /// Numbers of backups with damaged records. While there are any, nothing is removed.
     pub damaged: Vec<u64>,
+    /// What was archived, if that was asked for.
+    pub archive: Option<ArchiveSummary>,
+    /// The failure to archive, if any: the backup is complete all the same.
+    pub archive_failure: Option<String>,
+}
+
+/// A store that was restored as of a moment.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct RestoredMoment {
+    /// The backup that the changes were made to.
+    pub backup: BackupInfo,
+    /// The position behind the last change.
+    pub position: ChangePosition,
+    /// The end of the run of the archive with this position, if there is one.
+    pub made_ms: Option<u64>,
 }
 
 /// The backups of a storage.
@@ -125,7 +160,9 @@ pub struct BackupSummary {
 pub struct BackupList {
     /// The complete backups, oldest first.
     pub backups: Vec<BackupInfo>,
-    /// Backups whose records cannot be read.
+    /// The ends of the runs of the archive, oldest first; each can be restored if a backup is older.
+    pub archived: Vec<ArchivedMoment>,
+    /// Backups whose records cannot be read, and files of the archive.
     pub damaged: Vec<BackupFinding>,
 }
 
@@ -139,6 +176,13 @@ pub struct BackupFinding {
     pub backups: Vec<u64>,
     /// Description of the damage.
     pub detail: String,
+}
+
+impl BackupFinding {
+    /// That of a file of the archive, with what is wrong.
+    fn of_archive((file, detail): (String, String)) -> Self {
+        Self { file, backups: Vec::new(), detail }
+    }
 }
 
 impl Backups {
@@ -176,16 +220,96 @@ impl Backups {
         progress: &mut dyn FnMut(u64, u64),
     ) -> Result<BackupSummary> {
         let source = &source.into().folder()?;
-        let Some(folder) = &self.folder else { return create::create(&self.storage, source, options, progress) };
+        let Some(folder) = &self.folder else { return self.back_up(source, options, progress) };
         let missing = LocalStorage::missing_folders(folder);
         LocalStorage::create_folder(folder)?;
-        let outcome = create::create(&self.storage, source, options, progress);
+        let outcome = self.back_up(source, options, progress);
         if outcome.is_err() && !missing.is_empty() {
             // The error that led here is more useful than a failure to clean up.
             _ = self.storage.remove(LOCK_NAME);
             LocalStorage::remove_empty_folders(&missing);
         }
         outcome
+    }
+
+    fn back_up(
+        &self,
+        source: &Arc<dyn Storage>,
+        options: &BackupOptions,
+        progress: &mut dyn FnMut(u64, u64),
+    ) -> Result<BackupSummary> {
+        // Changes are kept from before the backup on.
+        let begin = |name| ArchiveRun::begin(&self.storage, source, name, true);
+        let run = options.archive.as_deref().map(begin).transpose()?;
+        let mut summary = create::create(&self.storage, source, options, progress)?;
+        if let Some(run) = run {
+            match run.run() {
+                Ok(archived) => summary.archive = Some(archived),
+                Err(error) => summary.archive_failure = Some(error.message()),
+            }
+        }
+        if !summary.removed.is_empty()
+            && let Err(error) = archive::expire(&self.storage)
+        {
+            summary.removal_failure.get_or_insert(error.message());
+        }
+        Ok(summary)
+    }
+
+    /// Archives the changes of a store since the last run, beside its backups, of which one
+    /// [began](BackupOptions::archive_logs) the archive under this name. It takes as long as the changes take to be
+    /// read and written, so that it can run each minute. The store may be open in any process; its changes are kept
+    /// until they are archived.
+    ///
+    /// ```
+    /// use ogive::backup::{BackupOptions, Backups, Moment};
+    /// use ogive::{Db, DbOptions, MemoryStorage, Storage};
+    /// # use std::sync::Arc;
+    ///
+    /// let store: Arc<dyn Storage> = Arc::new(MemoryStorage::new());
+    /// let db = Db::open(Arc::clone(&store), &DbOptions::default())?;
+    /// let backups = Backups::at(Arc::new(MemoryStorage::new()))?;
+    /// let options = BackupOptions::default().archive_logs(BackupOptions::ARCHIVE);
+    /// backups.create(&store, &options, &mut |_, _| ())?;
+    ///
+    /// db.insert("apple", "red")?;
+    /// let before = backups.archive(&store, BackupOptions::ARCHIVE)?.moment;
+    /// db.remove_range::<&str>(..)?;
+    /// backups.archive(&store, BackupOptions::ARCHIVE)?;
+    ///
+    /// let restored: Arc<dyn Storage> = Arc::new(MemoryStorage::new());
+    /// backups.restore_until(Moment::Position(before.position), &restored, &mut |_, _| ())?;
+    /// let restored = Db::open(restored, &DbOptions::default())?;
+    /// assert_eq!(restored.get("apple")?.as_deref(), Some(&b"red"[..]));
+    /// # Ok::<(), ogive::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Cause::Input`](crate::Cause::Input) if no archive of this store was begun here under this name;
+    /// [`Cause::ChangesGone`](crate::Cause::ChangesGone) if the store has forgotten changes since, so that a backup
+    /// must begin it anew; [`Cause::Unsupported`](crate::Cause::Unsupported) for a store on an object store;
+    /// [`Cause::Locked`](crate::Cause::Locked) while another backup or run is made there;
+    /// [`Cause::ValueTooLarge`](crate::Cause::ValueTooLarge) for a value above 1 GiB with its row; errors of the
+    /// storages. What was archived before stays.
+    pub fn archive(&self, source: impl Into<Place>, subscriber: &str) -> Result<ArchiveSummary> {
+        let source = source.into().folder()?;
+        ArchiveRun::begin(&self.storage, &source, subscriber, false)?.run()
+    }
+
+    /// Restores the store as of a moment, as a store of its own, to a [place](Place): to a new or empty folder, or a
+    /// storage without a store. It has each batch up to that moment as a whole, and nothing of later ones; types and
+    /// options of keyspaces, and indexes, are those of the end of the last run of the archive that it has all of.
+    ///
+    /// # Errors
+    /// [`Cause::Input`](crate::Cause::Input) for a moment that is not archived, and if a part of the archive on the way
+    /// to it is missing or damaged: the message has the last moment that can be restored. As [`Self::restore`].
+    pub fn restore_until(
+        &self,
+        until: Moment,
+        target: impl Into<Place>,
+        progress: &mut dyn FnMut(u64, u64),
+    ) -> Result<RestoredMoment> {
+        in_new_folder(target.into(), |target| until::restore_until(&self.storage, until, target, progress))
     }
 
     /// Lists the backups, without reading more than their records.
@@ -199,16 +323,27 @@ impl Backups {
             backups: vec![number],
             detail: error.message(),
         });
-        Ok(BackupList { backups: catalog.records.values().map(BackupInfo::of).collect(), damaged: damaged.collect() })
+        let mut damaged: Vec<BackupFinding> = damaged.collect();
+        let mut archived = Vec::new();
+        for (number, info) in archive::segments(&*self.storage)? {
+            match info {
+                Ok(info) => archived.push(archive::moment(&info)),
+                Err(error) => damaged.push(BackupFinding::of_archive(archive::finding(number, &error))),
+            }
+        }
+        Ok(BackupList { backups: catalog.records.values().map(BackupInfo::of).collect(), archived, damaged })
     }
 
-    /// Reads all files of all backups, and compares them with the records; returns all differences. Files whose
-    /// contents are in no record, since they were [trusted](BackupOptions::trust), are verified as those of a store.
+    /// Reads all files of all backups and of the archive, and compares them with the records; returns all differences.
+    /// Files whose contents are in no record, since they were [trusted](BackupOptions::trust), are verified as those of
+    /// a store.
     ///
     /// # Errors
     /// Errors of the storage, such as a failed read.
     pub fn verify(&self, progress: &mut dyn FnMut(u64, u64)) -> Result<Vec<BackupFinding>> {
-        restore::verify(&self.storage, progress)
+        let mut findings = restore::verify(&self.storage, progress)?;
+        findings.extend(archive::verify(&self.storage)?.into_iter().map(BackupFinding::of_archive));
+        Ok(findings)
     }
 
     /// Restores a backup, by default the newest, as a store of its own, to a [place](Place): to a new or empty folder,

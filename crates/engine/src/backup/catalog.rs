@@ -1,6 +1,7 @@
 //! The catalog of a storage of backups: the records, the other files, and whether another backup is running.
 
 use super::record::{BackupRecord, stored_name};
+use super::segment::is_segment;
 use crate::error::{Advice, Call, Cause, Error, Result};
 use crate::io::{FileLock, ListedFile, Purpose, Storage, read_whole, remove_if_present, unix_time_ms};
 use crate::lsm::LOCK_NAME;
@@ -102,8 +103,9 @@ impl Catalog {
     /// # Errors
     /// [`Cause::Input`].
     pub(super) fn check_purpose(&self, storage: &dyn Storage) -> Result<()> {
-        let is_ours = |name: &&String| parse(name).is_some() || *name == LOCK_NAME || *name == LOST_AND_FOUND;
-        if self.files.keys().any(|name| parse(name).is_some()) {
+        let is_of_backups = |name: &String| parse(name).is_some() || is_segment(name);
+        let is_ours = |name: &&String| is_of_backups(name) || *name == LOCK_NAME || *name == LOST_AND_FOUND;
+        if self.files.keys().any(is_of_backups) {
             return Ok(());
         }
         match self.files.keys().find(|name| !is_ours(name)) {

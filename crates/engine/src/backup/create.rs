@@ -97,6 +97,8 @@ fn summary(record: &BackupRecord, before: &Catalog) -> BackupSummary {
         removed: Vec::new(),
         removal_failure: None,
         damaged: before.damaged.keys().copied().collect(),
+        archive: None,
+        archive_failure: None,
     }
 }
 

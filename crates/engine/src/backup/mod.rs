@@ -17,15 +17,27 @@
 //! | `record`, `catalog` | the record of a backup; what a storage of backups contains, and who may change it |
 //! | `create`, `copy`, `check` | making a backup; copying a file with its checksum; verifying copies |
 //! | `restore` | restoring and verifying backups |
+//! | `archive`, `segment` | archiving changes between backups; a file of them |
+//! | `moments` | the moments to which an archive leads |
+//! | `until`, `replay` | restoring a store as of a moment: the way to it, and the changes on it |
+//!
+//! Between backups, the changes of a store may be archived: read as any follower reads them, in batches, and written to
+//! segments that follow one another. A store is restored as of a moment by a backup and the segments behind it.
 //!
 //! The files are described in `docs/format/backup.md`.
 
+mod archive;
 mod backups;
 mod catalog;
 mod check;
 mod copy;
 mod create;
+mod moments;
 mod record;
+mod replay;
 mod restore;
+mod segment;
+mod until;
 
-pub use backups::{BackupFinding, BackupInfo, BackupList, BackupOptions, BackupSummary, Backups};
+pub use backups::{BackupFinding, BackupInfo, BackupList, BackupOptions, BackupSummary, Backups, RestoredMoment};
+pub use moments::{ArchiveSummary, ArchivedMoment, Moment};

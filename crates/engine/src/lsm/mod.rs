@@ -34,7 +34,7 @@
 //! A room imports only rooms above it in this table. Methods of the core are in the files of the room that they belong
 //! to, and any room may call them.
 
-mod changes;
+pub(crate) mod changes;
 pub(crate) mod compact;
 pub(crate) mod core;
 #[doc(hidden)]

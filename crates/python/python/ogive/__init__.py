@@ -35,6 +35,7 @@ from ._errors import (
     WrongType,
     WrongVersion,
 )
+from ._backups import backups, restore
 from ._changes import Change, ChangeBatch
 from ._explain import Explanation, Read
 from ._index import Index, IndexSnapshot, IndexTransaction, MutableIndex, UniqueIndex
@@ -101,10 +102,12 @@ __all__ = [
     "WrongType",
     "WrongVersion",
     "__version__",
+    "backups",
     "build",
     "index_parquet",
     "join",
     "open",
     "profile",
+    "restore",
     "tune",
 ]

@@ -551,6 +551,27 @@ class Db(Keyspace[K, V], Closing):
         """Copies the store as it is now to a new folder or URL. On one file system, files are linked."""
         self._store.checkpoint(path_text(target))
 
+    def backup(
+        self, target: PathLike, *, keep: int | None = None, trust: bool = False, archive: bool | str = False
+    ) -> dict[str, Any]:
+        """Makes an incremental, verified backup in a folder or at a URL; see :func:`ogive.restore`.
+
+        :param keep: the number of backups that remain; older ones are removed
+        :param trust: whether copies are not read back and verified
+        :param archive: whether to archive the changes, too, so that the store can be restored as of any run of
+            :meth:`archive` from then on; a name is that of the subscriber for which the store keeps them
+        """
+        if not self.read_only:
+            self._store.persist()
+        subscriber = (archive if isinstance(archive, str) else "archive") if archive else None
+        return dict(json.loads(_internal.back_up(self._store.path, path_text(target), keep, trust, subscriber)))
+
+    def archive(self, target: PathLike, subscriber: str = "archive") -> dict[str, Any]:
+        """Archives the changes since the last run beside the backups, of which one began it; returns how far it is."""
+        if not self.read_only:
+            self._store.persist()
+        return dict(json.loads(_internal.archive(self._store.path, path_text(target), subscriber)))
+
     def changes(self, since: str | None = None) -> Iterator[ChangeBatch]:
         """The committed changes behind a position, in their order; without one, those that are left.
 

@@ -47,6 +47,7 @@ subcommands! {
         Changes(changes::DbChangesArguments) => changes::run,
         Checkpoint(checkpoint::DbCheckpoint) => checkpoint::run,
         Backup(backup::DbBackup) => backup::run,
+        Archive(backup::DbArchive) => backup::archive,
         Backups(backups::DbBackups) => backups::run,
         Restore(restore::DbRestore) => restore::run,
         Bench(bench::DbBench) => bench::run,

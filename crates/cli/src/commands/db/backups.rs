@@ -50,9 +50,13 @@ pub(crate) fn run(arguments: &DbBackups, output: &mut Output) -> Result<Outcome>
         false => list.damaged,
     };
     if output.is_json() {
-        output.json(&json!({ "backups": list.backups, "damaged": findings }))?;
+        output.json(&json!({ "backups": list.backups, "archived": list.archived, "damaged": findings }))?;
     } else {
         print(&list.backups, &findings, output)?;
+        if let (Some(first), Some(last)) = (list.archived.first(), list.archived.last()) {
+            output.line(format_args!("archived from {first}"))?;
+            output.line(format_args!("    until    {last}"))?;
+        }
     }
     Ok(if findings.is_empty() { Outcome::Done } else { Outcome::Negative })
 }

@@ -128,6 +128,17 @@ impl LocalStorage {
         missing
     }
 
+    /// Removes the directory `path` with all that is in it; it may be absent.
+    ///
+    /// # Errors
+    /// [`Cause::Io`](crate::Cause::Io): no permission.
+    pub(crate) fn remove_folder(path: &Path) -> Result<()> {
+        match fs::remove_dir_all(path) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(Error::io("remove", path, error)),
+            _ => Ok(()),
+        }
+    }
+
     /// Removes the empty directories among nested ones, given outermost first.
     pub(crate) fn remove_empty_folders(folders: &[PathBuf]) {
         for folder in folders.iter().rev() {

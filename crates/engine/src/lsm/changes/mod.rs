@@ -3,6 +3,7 @@
 //! * `keep`: what would be removed, and a subscriber needs
 //! * `history`: where the changes are at one time: kept and needed logs, ingested tables, dropped keyspaces
 //! * `follow`: a cursor through that, which goes on when more was written
+//! * `schema`: the keyspaces, for those who archive changes
 //! * `subscribe`: how far the subscribers have come
 //!
 //! Numbers of changes leave no gap that is not explained: where one is missing, the changes are gone, and nothing is
@@ -11,4 +12,5 @@
 pub(super) mod follow;
 mod history;
 mod keep;
+pub(crate) mod schema;
 mod subscribe;

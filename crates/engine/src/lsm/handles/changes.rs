@@ -74,6 +74,11 @@ impl Db {
         Ok(DbChanges { db: self.clone(), follower: Follower::new(after) })
     }
 
+    /// The number of the newest change that this handle sees.
+    pub(crate) fn newest_change(&self) -> u64 {
+        self.core().visible()
+    }
+
     /// Makes a named subscriber, and returns its position: the newest change that is durable, or the one up to which a
     /// subscriber of this name has [acknowledged](Self::acknowledge) before. From now on the store keeps the changes
     /// behind that, also when it is opened again, up to

@@ -2,6 +2,7 @@
 
 use crate::error::Error;
 use crate::lsm::state::entry::Sequence;
+use serde::{Serialize, Serializer};
 use std::fmt::{self, Display, Formatter};
 use std::str::FromStr;
 
@@ -14,10 +15,25 @@ pub struct ChangePosition {
 }
 
 impl ChangePosition {
+    pub(crate) fn of(store: u64, sequence: Sequence) -> Self {
+        Self { store, sequence }
+    }
+
+    /// The identity of the store.
+    pub(crate) fn store(&self) -> u64 {
+        self.store
+    }
+
     /// The number of the change: it grows from change to change, by one for each operation of a batch.
     #[must_use]
     pub fn number(&self) -> u64 {
         self.sequence
+    }
+}
+
+impl Serialize for ChangePosition {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
     }
 }
 

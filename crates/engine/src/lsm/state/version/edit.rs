@@ -101,7 +101,7 @@ impl ManifestEdit {
 
     /// Appends the edit: lists with their counts, then optional numbers, as 0 for none and else one more than the
     /// number.
-    pub(in crate::lsm::state) fn encode(&self, out: &mut Vec<u8>) {
+    pub(crate) fn encode(&self, out: &mut Vec<u8>) {
         put_varint(out, self.keyspaces_created.len() as u64);
         for (id, name) in &self.keyspaces_created {
             put_varint(out, u64::from(*id));
@@ -173,7 +173,7 @@ impl ManifestEdit {
     }
 
     /// Decodes an edit; `None` if the bytes are not one.
-    pub(in crate::lsm::state) fn decode(bytes: &[u8]) -> Option<Self> {
+    pub(crate) fn decode(bytes: &[u8]) -> Option<Self> {
         let (mut edit, at) = (Self::default(), &mut 0);
         for _ in 0..take_varint(bytes, at)? {
             let id = take_keyspace(bytes, at)?;
