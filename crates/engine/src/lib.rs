@@ -199,6 +199,8 @@ mod book {
     struct FollowAStore;
     #[doc = include_str!("../../../docs/recipes/join.md")]
     struct JoinRecipe;
+    #[doc = include_str!("../../../docs/operations.md")]
+    struct Operations;
     #[doc = include_str!("../../../docs/extend.md")]
     struct Extend;
 }
