@@ -145,8 +145,8 @@ pub use join::{
     explain as explain_join, join, join_rows,
 };
 pub use lsm::{
-    Batch, Change, ChangeBatch, ChangePosition, Db, DbChanges, DbOptions, DbRange, DbSnapshot, DbStats, DbTransaction,
-    IngestSummary, IngestedTables, Isolation, Keyspace, LazyRecord,
+    AsyncDb, AsyncRange, Batch, Change, ChangeBatch, ChangePosition, Db, DbChanges, DbOptions, DbRange, DbSnapshot,
+    DbStats, DbTransaction, IngestSummary, IngestedTables, Isolation, Keyspace, LazyRecord,
 };
 #[cfg(feature = "index")]
 pub use page::PageOptions;

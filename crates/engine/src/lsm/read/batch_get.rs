@@ -139,6 +139,15 @@ impl<'a> BatchLookups<'a> {
     }
 }
 
+/// The newest entry at or below `at` of a key, if nothing must be read for it.
+pub(in crate::lsm) fn find_in_memory(
+    view: &KeyspaceView,
+    at: Sequence,
+    key: &[u8],
+) -> Result<Deferrable<Option<FoundValue>>> {
+    BatchLookups::new(view, at).advance(key, &mut NextSource::default())
+}
+
 /// Finds the newest entries at or below `at` of keys, which are sorted by `order`.
 fn find_all<K: AsRef<[u8]>>(
     view: &KeyspaceView,
