@@ -27,7 +27,7 @@ const CALL_KEYS: usize = 4096;
 /// A lookup that memory answers is ready at once. Other calls wait on threads of the store, at most 32, so that no
 /// thread of the runtime is blocked. Dropping a future cancels what has not begun: a call that waits for a thread is
 /// not made, and the work of a transaction that was begun is not committed, unless its commit has begun. A commit that
-/// has begun completes.
+/// has begun completes. Dropping the last handle waits for calls that have begun.
 ///
 /// ```
 /// # let storage = std::sync::Arc::new(ogive::io::MemoryStorage::new());
@@ -43,8 +43,10 @@ const CALL_KEYS: usize = 4096;
 ///
 /// let keyspace = fruit.clone();
 /// db.transaction(move |tx| {
-///     let colour = tx.get(&keyspace, "apple")?.unwrap_or_default();
-///     tx.insert(&keyspace, "cherry", colour)
+///     match tx.get(&keyspace, "apple")? {
+///         Some(colour) => tx.insert(&keyspace, "cherry", colour),
+///         None => Ok::<_, Error>(()),
+///     }
 /// })
 /// .await?;
 /// let mut range = db.range::<&str>(&fruit, "b"..);
