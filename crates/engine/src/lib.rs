@@ -145,8 +145,8 @@ pub use join::{
     explain as explain_join, join, join_rows,
 };
 pub use lsm::{
-    Batch, Change, ChangeBatch, ChangePosition, Db, DbChanges, DbOptions, DbRange, DbSnapshot, DbStats, DbTransaction,
-    IngestSummary, IngestedTables, Isolation, Keyspace, LazyRecord,
+    AsyncDb, AsyncRange, Batch, Change, ChangeBatch, ChangePosition, Db, DbChanges, DbOptions, DbRange, DbSnapshot,
+    DbStats, DbTransaction, IngestSummary, IngestedTables, Isolation, Keyspace, LazyRecord,
 };
 #[cfg(feature = "index")]
 pub use page::PageOptions;
@@ -201,6 +201,8 @@ mod book {
     struct FollowAStore;
     #[doc = include_str!("../../../docs/recipes/join.md")]
     struct JoinRecipe;
+    #[doc = include_str!("../../../docs/operations.md")]
+    struct Operations;
     #[doc = include_str!("../../../docs/extend.md")]
     struct Extend;
 }

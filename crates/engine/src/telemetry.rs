@@ -74,6 +74,10 @@ metrics! {
     STORE_VALUE_FILES = Gauge "ogive_store_value_files" ["store"] "Complete value files.",
     STORE_VALUE_FILE_BYTES = Gauge "ogive_store_value_file_bytes" ["store"] "Bytes of complete value files.",
     STORE_DEAD_VALUE_BYTES = Gauge "ogive_store_dead_value_bytes" ["store"] "Bytes of dead values in them.",
+    STORE_SCRUBBED_BYTES = Counter "ogive_store_scrubbed_bytes_total" ["store"] "Bytes read by scrubbing.",
+    STORE_SCRUB_PASSES = Counter "ogive_store_scrub_passes_total" ["store"]
+        "How often scrubbing has read all files.",
+    STORE_DAMAGED_FILES = Gauge "ogive_store_damaged_files" ["store"] "Files that scrubbing has found damaged.",
     STORE_FAILED = Gauge "ogive_store_failed" ["store"]
         "1 while the store is closed to writes after a failure, else 0.",
     TABLE_GETS = Counter "ogive_table_gets_total" [""] "Lookups of single keys in tables opened by themselves.",

@@ -179,6 +179,29 @@ mod metrics {
     }
 
     #[test]
+    fn scrubbing_counts_what_it_reads_and_the_files_that_are_damaged() {
+        let memory = MemoryStorage::new();
+        let mut read_bytes = 0;
+        let text = rendered(|| {
+            let options = DbOptions::default().threads(1).scrub_bytes_per_s(1 << 30);
+            let db = Db::open(Arc::new(memory.clone()), &options).unwrap();
+            db.insert("a", "1").unwrap();
+            db.flush().unwrap();
+            let name = memory.list().unwrap().into_iter().find(|name| name.ends_with(".table")).unwrap();
+            memory.put(&name, vec![7; 5000]).unwrap();
+            while db.stats().scrub.findings.is_empty() || db.stats().scrub.passes == 0 {
+                std::thread::yield_now();
+            }
+            db.close().unwrap();
+            read_bytes = db.stats().scrub.read_bytes;
+        });
+        let value = |name: &str| value(&text, &format!("{name}{{store=\"memory:\"}}"));
+        assert_eq!(value("ogive_store_damaged_files"), 1.0);
+        assert!(value("ogive_store_scrub_passes_total") >= 1.0);
+        assert_eq!(value("ogive_store_scrubbed_bytes_total"), read_bytes as f64);
+    }
+
+    #[test]
     fn tables_count_lookups_and_storages_bytes() {
         let folder = tempfile::tempdir().unwrap();
         let mut length_bytes = 0;

@@ -6,17 +6,15 @@
 use crate::replay::{Attempted, Replay};
 use crate::storage::ObjectStorage;
 use futures_util::stream::{Stream, try_unfold};
+use ogive::lsm::{AsyncCall, AsyncCaller, CallAttempt, RunningCall};
 use ogive::table::{Table, TableOptions};
-use ogive::{Db, DbOptions, Keyspace, Result, Slice};
+use ogive::{AsyncDb, Db, DbOptions, Result};
 use std::collections::VecDeque;
 use std::ops::{Bound, RangeBounds};
 use std::sync::Arc;
 
 /// Records that a scan takes from the engine in one attempt.
 const SCAN_RECORDS: usize = 1_024;
-
-/// Keys that are looked up in a store at once.
-const STORE_BATCH_KEYS: usize = 4_096;
 
 /// A key and its value.
 type Record = (Vec<u8>, Vec<u8>);
@@ -90,60 +88,51 @@ impl AsyncTable {
     }
 }
 
-/// A store in an object store, read by futures, as it was when it was opened.
-#[derive(Clone, Debug)]
-pub struct AsyncDb {
-    db: Db,
+/// Opens a store in an object store read-only, as [`Db::open_read_only`] does, whose lookups and scans need no threads:
+/// a thousand of them wait for a thousand requests. [`AsyncDb::open`] with the same storage opens it for writing.
+///
+/// ```
+/// # async fn lookups(storage: &ogive_object_store::ObjectStorage) -> ogive::Result<()> {
+/// let db = ogive_object_store::open_read_only(storage, &Default::default()).await?;
+/// let fruit = db.db().keyspace("fruit")?;
+/// let colour = db.get(&fruit, "apple").await?;
+/// # Ok(())
+/// # }
+/// ```
+///
+/// # Errors
+/// As [`Db::open_read_only`].
+pub async fn open_read_only(storage: &ObjectStorage, options: &DbOptions) -> Result<AsyncDb> {
+    let db = Replay::default().call(|| Db::open_read_only(Arc::new(storage.clone()), options)).await?;
+    Ok(AsyncDb::new(db).read_by(Arc::new(ReplayCaller)))
 }
 
-impl AsyncDb {
-    /// Opens a store read-only.
-    ///
-    /// # Errors
-    /// As [`Db::open_read_only`].
-    pub async fn open(storage: &ObjectStorage, options: &DbOptions) -> Result<Self> {
-        let db = Replay::default().call(|| Db::open_read_only(Arc::new(storage.clone()), options)).await?;
-        Ok(Self { db })
-    }
+/// Lookups and scans of a store, by replay.
+#[derive(Debug)]
+struct ReplayCaller;
 
-    /// The store, for what needs no reads. Its own methods wait in the calling thread.
-    #[must_use]
-    pub fn db(&self) -> &Db {
-        &self.db
+impl AsyncCaller for ReplayCaller {
+    fn begin(&self, is_scan: bool) -> Box<dyn AsyncCall> {
+        Box::new(ReplayedCall(if is_scan { Replay::of_scan() } else { Replay::default() }))
     }
+}
 
-    /// As [`Keyspace::get`].
-    ///
-    /// # Errors
-    /// As there.
-    pub async fn get(&self, keyspace: &Keyspace, key: &[u8]) -> Result<Option<Slice>> {
-        Replay::default().call(|| keyspace.get(key)).await
-    }
+struct ReplayedCall(Replay);
 
-    /// As [`Keyspace::multi_get`]: the reads of all keys are in flight at once.
-    ///
-    /// # Errors
-    /// As there.
-    pub async fn multi_get(&self, keyspace: &Keyspace, keys: &[&[u8]]) -> Result<Vec<Option<Slice>>> {
-        batches(keys, STORE_BATCH_KEYS, |keys| Replay::default().call(move || keyspace.multi_get(&keys))).await
-    }
-
-    /// As [`Keyspace::range`]: records by ascending keys. After an error it ends.
-    pub fn range<K: AsRef<[u8]>>(
-        &self,
-        keyspace: &Keyspace,
-        bounds: impl RangeBounds<K>,
-    ) -> impl Stream<Item = Result<Record>> + Send + 'static {
-        let (keyspace, mut bounds, mut records) = (keyspace.clone(), owned(&bounds), None);
-        stream(move || {
-            let record = records.get_or_insert_with(|| keyspace.range(bounds.clone())).next()?;
-            let owned = record.map(|(key, value)| (key.to_vec(), value.to_vec()));
-            match &owned {
-                Ok((key, _)) => bounds.0 = Bound::Excluded(key.clone()),
-                // It has ended, and begins again behind the last record.
-                Err(_) => records = None,
-            }
-            Some(owned)
+impl AsyncCall for ReplayedCall {
+    fn run(mut self: Box<Self>, mut attempt: CallAttempt) -> RunningCall {
+        Box::pin(async move {
+            let outcome = loop {
+                match self.0.attempt(&mut attempt) {
+                    Attempted::Done(outcome) => break outcome,
+                    Attempted::Pending => {
+                        if let Err(error) = self.0.fetch().await {
+                            break Err(error);
+                        }
+                    }
+                }
+            };
+            (self as Box<dyn AsyncCall>, outcome)
         })
     }
 }

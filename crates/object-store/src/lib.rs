@@ -29,6 +29,11 @@
 //! * With [`ObjectOptions::cache`], what was read stays on the local disk, and is found again by ETag.
 //! * No error, message or `Debug` form shows credentials or the query of a URL.
 
+// The recipe for a service under tokio, which the engine does not depend on.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/recipes/web-service.md")]
+struct WebService;
+
 mod answers;
 mod asynchronous;
 mod cache;
@@ -47,7 +52,7 @@ mod telemetry;
 mod upload;
 mod waiting;
 
-pub use asynchronous::{AsyncDb, AsyncTable};
+pub use asynchronous::{AsyncTable, open_read_only};
 pub use cache::{CACHE_BYTES_DEFAULT, DiskCache, DiskCacheCounts};
 pub use connect::{SCHEMES, register, register_with};
 pub use measure::{ObjectMeasureOptions, measure_objects};

@@ -17,7 +17,8 @@ pub(crate) const ROOT: &str = "crates/engine/src/";
 /// the index, the records that it leads to, those in a transaction, and the index by Rust types. Five are for followers
 /// of a store: positions, the iterator, its batches, their changes, and tables that were ingested. Two are for records
 /// that expire: options, and rules of keyspaces. Five came with options of keyspaces, and with archives of changes:
-/// moments, runs, and what is restored.
+/// moments, runs, and what is restored. Two are stores and ranges of asynchronous programs, and two the progress and
+/// findings of scrubbing.
 const EXPORTS_MAX: usize = 205;
 
 /// The interface of those who write structures of indexes, a page of its own, which is not counted.

@@ -190,7 +190,7 @@ impl<'a> Replay<'a> {
         }
         let keyspace = self.keyspace(name)?;
         match change.action {
-            ArchivedAction::Insert(key, value) => _ = batch.insert(&keyspace, key, value),
+            ArchivedAction::Insert(key, value, expires_ms) => batch.insert_until(&keyspace, &key, &value, expires_ms),
             ArchivedAction::Remove(key) => _ = batch.remove(&keyspace, key),
             ArchivedAction::RemoveRange(start, end) => {
                 let end = if end.is_empty() { Bound::Unbounded } else { Bound::Excluded(end) };

@@ -7,6 +7,7 @@ use crate::error::{Error, Result};
 use crate::file_format::ARCHIVE_MAGIC;
 use crate::io::{Purpose, ReadRequest, ReadableFile, Storage, WritableFile, remove_if_present};
 use crate::lsm::Change;
+use crate::lsm::state::expiry::store_time::unix_ms_of;
 use crate::lsm::state::version::ManifestEdit;
 use std::sync::Arc;
 
@@ -40,6 +41,7 @@ const INSERT: u8 = 1;
 const REMOVE: u8 = 2;
 const REMOVE_RANGE: u8 = 3;
 const DROP: u8 = 4;
+const INSERT_EXPIRING: u8 = 5;
 
 /// The head of a segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -201,7 +203,10 @@ impl ArchiveWriter {
     /// Errors of the storage, and those of the tables.
     pub(super) fn change(&mut self, change: &Change) -> Result<()> {
         match change {
-            Change::Insert { keyspace, key, value } => self.push(INSERT, keyspace, &[key, value]),
+            Change::Insert { keyspace, key, value, expires: None } => self.push(INSERT, keyspace, &[key, value]),
+            Change::Insert { keyspace, key, value, expires: Some(expires) } => {
+                self.push(INSERT_EXPIRING, keyspace, &[key, value, &unix_ms_of(*expires).to_le_bytes()])
+            }
             Change::Remove { keyspace, key } => self.push(REMOVE, keyspace, &[key]),
             Change::RemoveRange { keyspace, start, end } => {
                 self.push(REMOVE_RANGE, keyspace, &[start, end.as_deref().unwrap_or_default()])
@@ -286,7 +291,8 @@ pub(super) struct ArchivedChange {
 /// What a change does to its keyspace.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum ArchivedAction {
-    Insert(Vec<u8>, Vec<u8>),
+    /// A key and a value, and when it expires, if it does, in milliseconds since the start of 1970.
+    Insert(Vec<u8>, Vec<u8>, Option<u64>),
     Remove(Vec<u8>),
     /// An empty end is none.
     RemoveRange(Vec<u8>, Vec<u8>),
@@ -420,7 +426,11 @@ fn decode_changes(body: &[u8]) -> Option<Vec<ArchivedChange>> {
         };
         let mut part = || Some(take_bytes(body, at)?.to_vec());
         let action = match kind {
-            INSERT => ArchivedAction::Insert(part()?, part()?),
+            INSERT => ArchivedAction::Insert(part()?, part()?, None),
+            INSERT_EXPIRING => {
+                let (key, value, expires_ms) = (part()?, part()?, part()?);
+                ArchivedAction::Insert(key, value, Some(u64::from_le_bytes(expires_ms.try_into().ok()?)))
+            }
             REMOVE => ArchivedAction::Remove(part()?),
             REMOVE_RANGE => ArchivedAction::RemoveRange(part()?, part()?),
             DROP => ArchivedAction::Drop,
@@ -444,7 +454,7 @@ mod tests {
         let mut writer = ArchiveWriter::create(storage, head, &schema).unwrap();
         writer.batch(9, false).unwrap();
         let keyspace: Arc<str> = "default".into();
-        let insert = Change::Insert { keyspace: Arc::clone(&keyspace), key: b"a".to_vec(), value: b"b".to_vec() };
+        let insert = Change::Insert { keyspace: Arc::clone(&keyspace), key: b"a".to_vec(), value: b"b".to_vec(), expires: None };
         writer.change(&insert).unwrap();
         writer.change(&Change::Remove { keyspace, key: b"c".to_vec() }).unwrap();
         writer.finish(9, 1_790_000_000_000).unwrap()
@@ -470,7 +480,7 @@ mod tests {
         assert!(matches!(reader.next().unwrap(), Some(SegmentPart::Batch { last: 9, is_divisible: false })));
         let Some(SegmentPart::Changes(changes)) = reader.next().unwrap() else { panic!("no changes") };
         let actions: Vec<ArchivedAction> = changes.into_iter().map(|change| change.action).collect();
-        assert_eq!(actions, [ArchivedAction::Insert(b"a".into(), b"b".into()), ArchivedAction::Remove(b"c".into())]);
+        assert_eq!(actions, [ArchivedAction::Insert(b"a".into(), b"b".into(), None), ArchivedAction::Remove(b"c".into())]);
         assert!(reader.next().unwrap().is_none());
     }
 

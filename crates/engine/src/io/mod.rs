@@ -33,6 +33,7 @@ pub(crate) use profile::curve::save_text;
 pub use profile::curve::{Profile, ProfilePoint, ReadQuantiles};
 pub use profile::measure::{MeasureOptions, MeasuredProfile};
 pub(crate) use profile::spread::{TimeSpread, quantile_of_mixture};
+pub(crate) use reads::call_pool::CallPool;
 pub(crate) use reads::handoff::Handoff;
 pub(crate) use reads::long_reads::{LongFile, LongPieces, LongReads, PieceShape};
 pub use reads::read_ahead::{PendingReads, RangeRequest, ReadBuffer};

@@ -49,9 +49,12 @@ pub(crate) mod state;
 pub(crate) mod write;
 
 pub use changes::follow::{Change, ChangeBatch, IngestedTables};
+pub use core::scrub::{ScrubFinding, ScrubStats};
 pub use handles::batch::Batch;
 pub use handles::changes::DbChanges;
 pub use handles::db::Db;
+pub use handles::futures::async_db::AsyncDb;
+pub use handles::futures::async_range::AsyncRange;
 pub use handles::keyspace::{Keyspace, Swap};
 pub use handles::keyspace_index::{KeyspaceIndex, KeyspaceIndexRange};
 pub use handles::lookups::in_transaction::DbTransactionIndexRange;
@@ -75,6 +78,7 @@ pub use write::ingest::IngestSummary;
 // Seams for the other crates of this repository: hidden, and free to change with any version.
 #[doc(hidden)]
 pub use {
+    handles::futures::calls::{AsyncCall, AsyncCaller, CallAttempt, RunningCall},
     handles::table_stats::{TableKeyRange, TableStats},
     open::few_keys::{ManifestSummary, NamedKeys},
     open::folder::{has_store, is_store_file, is_store_object},

@@ -30,6 +30,7 @@ mod repair;
 mod repair_foreign;
 mod room;
 mod scans;
+mod scrub;
 mod seeks;
 mod skips;
 mod small_tables;

@@ -1,6 +1,7 @@
 //! Moves of the ends of open ranges. Goal: an end moves to any key of its range, ahead and back, and the range goes on
-//! from there as a new one would, whatever its cursors have read ahead; a move to a near key reads nothing. Method: drawn
-//! steps and moves of ranges of stores with drawn options, compared with a sorted map; calls are counted; reads fail.
+//! from there as a new one would, whatever its cursors have read ahead; a move to a near key reads nothing. Method:
+//! drawn steps and moves of ranges of stores with drawn options, compared with a sorted map; calls are counted; reads
+//! fail.
 
 use crate::batches::Noting;
 use crate::support::Draws;

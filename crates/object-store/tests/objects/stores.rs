@@ -8,7 +8,7 @@ use ogive::io::{Profile, Storage};
 use ogive::lsm::checkpoint_store;
 use ogive::table::{TableWriteOptions, TableWriter};
 use ogive::{Cause, Db, DbOptions, Error, KeyType, Result};
-use ogive_object_store::{AsyncDb, ObjectOptions, ObjectStorage};
+use ogive_object_store::{ObjectOptions, ObjectStorage, open_read_only};
 use std::sync::Arc;
 
 const RECORDS: u64 = 20_000;
@@ -116,7 +116,7 @@ fn futures_of_a_store_answer_as_plain_calls_do() {
     assert_eq!(expected.len() as u64, RECORDS);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
     let compared: Result<()> = runtime.block_on(async {
-        let db = AsyncDb::open(&storage(&store), &options()).await?;
+        let db = open_read_only(&storage(&store), &options()).await?;
         let keyspace = db.db().keyspace("default")?;
         let keys: Vec<[u8; 8]> = (0..RECORDS + 300).step_by(97).map(key).collect();
         let found = try_join_all(keys.iter().map(|key| db.get(&keyspace, key))).await?;
@@ -127,7 +127,9 @@ fn futures_of_a_store_answer_as_plain_calls_do() {
             assert_eq!(found.map(|value| value.to_vec()), expected);
             assert_eq!(together.map(|value| value.to_vec()), expected);
         }
-        let all: Vec<_> = db.range::<&[u8]>(&keyspace, ..).try_collect().await?;
+        let mut range = db.range::<&[u8]>(&keyspace, ..);
+        let records = futures_util::stream::poll_fn(move |context| range.poll_next(context));
+        let all: Vec<_> = records.map_ok(|(key, value)| (key.to_vec(), value.to_vec())).try_collect().await?;
         assert!(all == expected);
         Ok(())
     });

@@ -1,5 +1,7 @@
-//! Reads in flight: read-ahead, the pool of readers, hand-over between threads.
+//! Reads in flight: read-ahead, the pool of readers, hand-over between threads; threads for the calls of
+//! futures.
 
+pub(super) mod call_pool;
 pub(crate) mod fair;
 pub(super) mod handoff;
 pub(super) mod long_reads;

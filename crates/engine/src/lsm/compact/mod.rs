@@ -18,6 +18,7 @@ mod pick_tests;
 mod relocate;
 mod retain;
 mod run;
+mod scrub;
 mod small_tables;
 mod subcompactions;
 mod targets;

@@ -13,6 +13,7 @@ pub(super) mod groups_in_flight;
 pub(super) mod replayed_logs;
 pub(super) mod reports;
 pub(super) mod room;
+pub(super) mod scrub;
 pub(super) mod shared;
 pub(super) mod store;
 pub(super) mod telemetry;

@@ -1,5 +1,6 @@
 //! Rare events of a store, reported with their metrics.
 
+use super::scrub::ScrubFinding;
 use super::shared::SharedState;
 use super::store::Core;
 use crate::error::Error;
@@ -7,6 +8,7 @@ use crate::io::Timer;
 use crate::lsm::state::compaction_job::CompactionJob;
 use crate::lsm::state::memtable_set::BackingLog;
 use crate::telemetry::EVENT_TARGET;
+use std::collections::HashSet;
 use tracing::{debug, error, info, warn};
 
 /// The work of a flush or a compaction, for its event.
@@ -83,6 +85,38 @@ impl Core {
     pub(in crate::lsm) fn report_resumed(&self) {
         self.telemetry.failed.set(0.0);
         info!(target: EVENT_TARGET, store = %self.path().display(), "open to writes again");
+    }
+
+    /// Counts bytes that scrubbing has read.
+    pub(in crate::lsm) fn note_scrubbed(&self, bytes: u64) {
+        self.telemetry.scrubbed_bytes.add(bytes);
+        let mut scrubbed = self.background.scrubbed.lock();
+        scrubbed.read_bytes += bytes;
+        scrubbed.pass_bytes += bytes;
+    }
+
+    /// Reports what scrubbing has found in a file.
+    pub(in crate::lsm) fn report_scrubbed(&self, file: &str, found: &[ScrubFinding]) {
+        let store = self.path();
+        for ScrubFinding { offset, detail, .. } in found {
+            error!(target: EVENT_TARGET, store = %store.display(), file, offset, detail, "damage found");
+        }
+        let mut scrubbed = self.background.scrubbed.lock();
+        scrubbed.note_file(file, found);
+        self.telemetry.damaged_files.set(scrubbed.damaged_files() as f64);
+    }
+
+    /// Reports that scrubbing has read all files.
+    pub(in crate::lsm) fn end_scrub_pass(&self, files: &HashSet<String>) {
+        let mut scrubbed = self.background.scrubbed.lock();
+        let read_bytes = scrubbed.pass_bytes;
+        scrubbed.end_pass(files);
+        let damaged_files = scrubbed.damaged_files();
+        drop(scrubbed);
+        self.telemetry.scrub_passes.add(1);
+        self.telemetry.damaged_files.set(damaged_files as f64);
+        let store = self.path();
+        debug!(target: EVENT_TARGET, store = %store.display(), read_bytes, damaged_files, "scrubbed");
     }
 
     /// Reports the opening of a store.

@@ -22,6 +22,9 @@ pub(crate) struct StoreTelemetry {
     value_files: Gauge,
     value_file_bytes: Gauge,
     dead_value_bytes: Gauge,
+    pub(super) scrubbed_bytes: Counter,
+    pub(super) scrub_passes: Counter,
+    pub(super) damaged_files: Gauge,
     pub(super) failed: Gauge,
 }
 
@@ -47,6 +50,9 @@ impl StoreTelemetry {
             value_files: gauge(telemetry::STORE_VALUE_FILES),
             value_file_bytes: gauge(telemetry::STORE_VALUE_FILE_BYTES),
             dead_value_bytes: gauge(telemetry::STORE_DEAD_VALUE_BYTES),
+            scrubbed_bytes: counter(telemetry::STORE_SCRUBBED_BYTES),
+            scrub_passes: counter(telemetry::STORE_SCRUB_PASSES),
+            damaged_files: gauge(telemetry::STORE_DAMAGED_FILES),
             failed: gauge(telemetry::STORE_FAILED),
         }
     }

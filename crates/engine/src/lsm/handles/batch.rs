@@ -109,6 +109,14 @@ impl Batch {
         self
     }
 
+    /// Sets the value of a key that expires at a time, in milliseconds since the start of 1970, if there is one,
+    /// whatever the rule of its keyspace.
+    pub(crate) fn insert_until(&mut self, keyspace: &Keyspace, key: &[u8], value: &[u8], expires_ms: Option<u64>) {
+        if self.takes(keyspace) {
+            self.operations.push_value(keyspace.written(), key, value, expires_ms);
+        }
+    }
+
     /// Removes a key.
     pub fn remove(&mut self, keyspace: impl AsRef<Keyspace>, key: impl AsRef<[u8]>) -> &mut Self {
         let keyspace = keyspace.as_ref();

@@ -5,6 +5,7 @@ pub(super) mod batch;
 pub(super) mod changes;
 mod checkpoint;
 pub(super) mod db;
+pub(super) mod futures;
 mod ingest;
 pub(super) mod keyspace;
 pub(super) mod keyspace_index;

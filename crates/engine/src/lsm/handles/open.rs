@@ -37,6 +37,11 @@ impl Open {
             let worker = Worker::spawn("ogive-db", &path, move || core.work(number))?;
             open.workers.lock().push(worker);
         }
+        if threads > 0 && core.options.scrub_bytes_per_s > 0 {
+            let (path, scrubbed) = (core.path(), Arc::clone(&core));
+            let worker = Worker::spawn("ogive-scrub", &path, move || scrubbed.scrub())?;
+            open.workers.lock().push(worker);
+        }
         // The store is open. If work that is due fails, the store is closed to writes, and they report the cause.
         core.work_after_write();
         Ok(open)

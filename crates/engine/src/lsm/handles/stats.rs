@@ -1,6 +1,7 @@
 //! Statistics of a store: sizes of its parts, amplification, and activity.
 
 use super::db::Db;
+use crate::lsm::core::scrub::ScrubStats;
 use crate::lsm::core::store::Core;
 use crate::lsm::state::counters::Activity;
 use crate::lsm::state::memtable::Memtable;
@@ -55,6 +56,8 @@ pub struct DbStats {
     pub open_transactions: u64,
     /// The age of the oldest of them in seconds: compactions keep what it may read. `None` if there is none.
     pub oldest_transaction_s: Option<f64>,
+    /// Progress and findings of scrubbing, since the store was opened.
+    pub scrub: ScrubStats,
     /// Activity counters since the store was opened.
     pub activity: Activity,
 }
@@ -193,9 +196,10 @@ impl Core {
 
     fn stats(&self) -> DbStats {
         let (activity, learning) = (self.telemetry.counters.activity(), self.learning_stats());
+        let scrub = self.background.scrubbed.lock().clone();
         let shared = self.contents.lock();
-        let mut stats =
-            DbStats { cache_bytes: self.files.cache.held_bytes(), activity, learning, ..DbStats::default() };
+        let cache_bytes = self.files.cache.held_bytes();
+        let mut stats = DbStats { cache_bytes, activity, learning, scrub, ..DbStats::default() };
         stats.format = shared.state.format;
         (stats.open_transactions, stats.oldest_transaction_s) = self.contents.open_transactions.ages();
         (stats.memory_bytes, stats.least_memory_bytes) = (self.options.memory_bytes, self.least_memory_bytes(&shared));

@@ -140,6 +140,19 @@ impl<'a> BatchLookups<'a> {
     }
 }
 
+/// The record of a key at a point, if nothing must be read for it.
+pub(in crate::lsm) fn find_in_memory(
+    view: &KeyspaceView,
+    point: ReadPoint,
+    key: &[u8],
+) -> Result<Deferrable<Option<FoundValue>>> {
+    let found = BatchLookups::new(view, point.at).advance(key, &mut NextSource::default())?;
+    Ok(match found {
+        Deferrable::Done(found) => Deferrable::Done(view.settled(found, point)),
+        Deferrable::Deferred => Deferrable::Deferred,
+    })
+}
+
 /// Finds the records of keys at a point, which are sorted by `order`.
 fn find_all<K: AsRef<[u8]>>(
     view: &KeyspaceView,

@@ -24,6 +24,11 @@ impl ObsoleteFile {
         self.obsolete.store(false, Ordering::Release);
     }
 
+    /// Whether it is to be removed.
+    pub(super) fn is_obsolete(&self) -> bool {
+        self.obsolete.load(Ordering::Acquire)
+    }
+
     /// Lets the file be removed once its last reader is gone.
     pub(super) fn mark_obsolete(&self) {
         self.obsolete.store(true, Ordering::Release);

@@ -53,6 +53,15 @@ pub struct DbOptions {
     /// Number of threads for flushes, compaction and learning. With 0, this work runs inside the calls that make it
     /// due.
     pub threads: usize,
+    /// Bytes per second at which the files of a store that is open for writing are read in the background, over and
+    /// over, to find damage while other copies are good; 0, the default, for none. [`DbStats::scrub`] has the progress
+    /// and the findings, which are also events and metrics. It needs
+    /// [threads](Self::threads), and takes one of its own, about a megabyte of the memory, and on an object store a
+    /// request for 256 KiB. [`verify_store`](crate::verify_store) reads all files at once, and compares them with each
+    /// other.
+    ///
+    /// [`DbStats::scrub`]: crate::lsm::DbStats::scrub
+    pub scrub_bytes_per_s: u64,
     /// The profile of the storage, which determines the read-ahead. The default stands for that of an object store, if
     /// it [states one](Storage::profile).
     pub profile: Profile,
@@ -91,6 +100,7 @@ impl Default for DbOptions {
             durability: Durability::Synced,
             compression: Compression::default(),
             threads: available_threads().clamp(1, 4),
+            scrub_bytes_per_s: 0,
             profile: Profile::default(),
             open_files: None,
             learning: Learning::CODED,
@@ -114,6 +124,7 @@ setters! {
         durability: Durability,
         compression: Compression,
         threads: usize,
+        scrub_bytes_per_s: u64,
         profile: Profile,
         #[doc(hidden)]
         learning: Learning,
@@ -292,6 +303,9 @@ impl DbOptions {
             return refuse(
                 "sizes of memtables, tables and levels must be above 0, and the level factor at least 2".into(),
             );
+        }
+        if self.scrub_bytes_per_s > 0 && self.threads == 0 {
+            return refuse("a store without background threads is not scrubbed: set threads, or no rate".into());
         }
         check_block_bytes(self.levels.block_bytes)?;
         if self.levels.filter_bits_per_key.is_some_and(|bits| !(1..=32).contains(&bits)) {

@@ -1,9 +1,9 @@
 //! Moves of the ends of an open range.
 //!
 //! What is left of a range lies between two bounds: behind the last record of the front, before the last one of the
-//! back. While it is read, the cursors tell them, and steps copy no key. Where cursors have read more than was returned,
-//! or have met, the bounds are noted; that is seldom. A move sets one bound to any key of the range, and *parks* the
-//! cursor there: it seeks with the next step, so that moves that are not followed by one read nothing.
+//! back. While it is read, the cursors tell them, and steps copy no key. Where cursors have read more than was
+//! returned, or have met, the bounds are noted; that is seldom. A move sets one bound to any key of the range, and
+//! *parks* the cursor there: it seeks with the next step, so that moves that are not followed by one read nothing.
 
 use super::DbRange;
 use crate::lsm::read::scan::{ScanBounds, successor};

@@ -356,6 +356,11 @@ impl TableFile {
         Box::new(TableFileCursor::new(self, ahead))
     }
 
+    /// Whether the file is to be removed.
+    pub(crate) fn is_obsolete(&self) -> bool {
+        self.obsolete_file.is_obsolete()
+    }
+
     /// Reverts [`Self::mark_obsolete`].
     pub(crate) fn keep(&self) {
         self.obsolete_file.keep();

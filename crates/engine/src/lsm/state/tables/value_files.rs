@@ -27,6 +27,11 @@ impl ValueHandle {
         Arc::new(Self { file, number, obsolete_file: ObsoleteFile::new(storage, file_name(number, FileKind::Values)) })
     }
 
+    /// Whether the file is to be removed.
+    pub(crate) fn is_obsolete(&self) -> bool {
+        self.obsolete_file.is_obsolete()
+    }
+
     /// Reverts [`Self::mark_obsolete`].
     pub(crate) fn keep(&self) {
         self.obsolete_file.keep();
