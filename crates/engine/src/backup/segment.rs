@@ -454,7 +454,8 @@ mod tests {
         let mut writer = ArchiveWriter::create(storage, head, &schema).unwrap();
         writer.batch(9, false).unwrap();
         let keyspace: Arc<str> = "default".into();
-        let insert = Change::Insert { keyspace: Arc::clone(&keyspace), key: b"a".to_vec(), value: b"b".to_vec(), expires: None };
+        let (key, value) = (b"a".to_vec(), b"b".to_vec());
+        let insert = Change::Insert { keyspace: Arc::clone(&keyspace), key, value, expires: None };
         writer.change(&insert).unwrap();
         writer.change(&Change::Remove { keyspace, key: b"c".to_vec() }).unwrap();
         writer.finish(9, 1_790_000_000_000).unwrap()
@@ -480,7 +481,8 @@ mod tests {
         assert!(matches!(reader.next().unwrap(), Some(SegmentPart::Batch { last: 9, is_divisible: false })));
         let Some(SegmentPart::Changes(changes)) = reader.next().unwrap() else { panic!("no changes") };
         let actions: Vec<ArchivedAction> = changes.into_iter().map(|change| change.action).collect();
-        assert_eq!(actions, [ArchivedAction::Insert(b"a".into(), b"b".into(), None), ArchivedAction::Remove(b"c".into())]);
+        let expected = [ArchivedAction::Insert(b"a".into(), b"b".into(), None), ArchivedAction::Remove(b"c".into())];
+        assert_eq!(actions, expected);
         assert!(reader.next().unwrap().is_none());
     }
 

@@ -21,7 +21,6 @@ use crate::lsm::state::version::KeyspaceOptions;
 use crate::lsm::state::view::{CopyValue, FoundValue, ShareValue};
 use crate::lsm::state::written_keyspace::WrittenKeyspace;
 use crate::table::LookupSample;
-use crate::table::read::deferred::Deferrable;
 use crate::table::read::lookup::LookupStep;
 use crate::types::{RecordType, range_of_prefix};
 use crate::vlog::{ValueFilePointer, ValueStream};
@@ -231,7 +230,7 @@ impl Keyspace {
         Err(Error::input(detail))
     }
 
-    fn check_alive(&self) -> Result<()> {
+    pub(super) fn check_alive(&self) -> Result<()> {
         if self.tree().is_dropped() {
             return Err(self.core().gone(self.tree()));
         }
@@ -729,7 +728,7 @@ impl Keyspace {
 
     /// Adds a lookup to the sample, if there is one.
     #[inline]
-    fn note_lookup(&self, key: &[u8]) {
+    pub(super) fn note_lookup(&self, key: &[u8]) {
         if let Some(sample) = self.tree().lookup_sample.get() {
             sample.note(key);
         }
@@ -761,24 +760,6 @@ impl Keyspace {
             self.written.check_types()?;
             return Ok(read);
         }
-    }
-
-    /// As [`Self::get`], if nothing must be read for it.
-    pub(super) fn get_in_memory(&self, key: &[u8]) -> Result<Option<Option<Slice>>> {
-        self.check_alive()?;
-        let (view, point) = self.core().view_at(self.tree(), ReadPoint::NEWEST);
-        let found = match batch_get::find_in_memory(&view, point, key)? {
-            Deferrable::Deferred | Deferrable::Done(Some((ValueKind::Pointer, _))) => return Ok(None),
-            Deferrable::Done(found) => found,
-        };
-        if found.is_none() {
-            self.check_alive()?;
-        }
-        self.core().telemetry.gets.add(1);
-        self.note_lookup(key);
-        let value = found.map(|found| self.value(found, &view.values)).transpose()?;
-        self.written.check_types()?;
-        Ok(Some(value))
     }
 
     /// The value of an entry, as this handle reads it.

@@ -6,3 +6,4 @@
 pub(in crate::lsm) mod async_db;
 pub(in crate::lsm) mod async_range;
 pub(in crate::lsm) mod calls;
+mod in_memory;
