@@ -77,8 +77,8 @@ struct EntryWriter<'a> {
 
 impl Core {
     /// Writes the changes of all entries that come with the rows of tables, computed from what the store had at a
-    /// point, and adds their tables to `made`. Returns the condition that this is still so, and how often the indexes of
-    /// the keyspace have changed.
+    /// point, and adds their tables to `made`. Returns the condition that this is still so, and how often the indexes
+    /// of the keyspace have changed.
     ///
     /// # Errors
     /// As [`Core::keep_indexes`].
