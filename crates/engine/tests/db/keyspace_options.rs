@@ -95,6 +95,10 @@ fn tables_and_values_have_the_options_of_their_keyspace_on_the_open_store() {
     photos.set_options(&own()).unwrap();
     assert_eq!((photos.options(), words.options()), (own(), KeyspaceOptions::default()));
     assert_eq!(db.stats().format, OPTIONS_FORMAT);
+    db.keyspace("fresh").unwrap().set_options(&own()).unwrap();
+    fill(&db, "fresh");
+    db.flush().unwrap();
+    check_own(&db, &memory, "fresh");
     // One memtable set, and one group, has records of both.
     fill(&db, "photos");
     fill(&db, "words");
