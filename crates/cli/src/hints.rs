@@ -16,8 +16,9 @@ const KEYS_OF_JOINS: &str = "--on COL, or --on LEFT=RIGHT, says which columns ar
                              have their keys already; --where adds conditions";
 const NULLS: &str = "an empty field of CSV without quotes, \\N of TSV and null of JSON are nulls already, where the \
                      type of the column takes them: --type 'COL=u64?'; --null TEXT names another text of CSV and TSV";
-const EXPIRY: &str = "entries do not expire; begin keys with a time, as in --key-type '(timestamp(s), text)', and \
-                      remove the old ones at once: `ogive db delete STORE --to '2030-01-01T00:00:00,'`";
+const EXPIRY_OF_RECORD: &str = "--ttl TIME and --expires-at TIME let a record expire";
+const EXPIRY_OF_KEYSPACE: &str = "records of a keyspace expire by its rule: `ogive db alter STORE KEYSPACE \
+                                  --expire-after 30d`, or --expire-at FIELD, then import; tables do not expire";
 
 const WHOLE_STORE: &str =
     "this command works on the whole store; `ogive stats STORE --keyspace NAME` shows one keyspace";
@@ -30,8 +31,9 @@ const FORMAT_BY_NAME: &str =
 const OTHER_FORMATS: &str = "--json prints JSON lines; `ogive export PLACE OUTPUT` writes CSV, TSV, Parquet and tables";
 const VERSION: &str = "-V and --version print the version";
 
-/// Commands that take a range of keys, and those that print records.
+/// Commands that take a range of keys, those that write many records, and those that print some.
 const RANGED: &[&str] = &["scan", "count", "export"];
+const WRITING: &[&str] = &["import", "ingest", "build"];
 const PRINTING: &[&str] = &["get", "scan", "nth"];
 /// The program itself, before any command.
 const PROGRAM: &[&str] = &[""];
@@ -59,10 +61,13 @@ const OPTIONS: &[(&str, &[&str], &str)] = &[
     ("--nulls", &["build", "tune", "import", "load", "join", "export"], NULLS),
     ("--null-value", &["build", "tune", "import", "load", "join", "export"], NULLS),
     ("--na", &["build", "tune", "import", "load", "join", "export"], NULLS),
-    ("--ttl", &["put", "import", "ingest", "build"], EXPIRY),
-    ("--expire", &["put", "import", "ingest", "build"], EXPIRY),
-    ("--expires", &["put", "import", "ingest", "build"], EXPIRY),
-    ("--expiry", &["put", "import", "ingest", "build"], EXPIRY),
+    ("--expire", &["put"], EXPIRY_OF_RECORD),
+    ("--expires", &["put"], EXPIRY_OF_RECORD),
+    ("--expiry", &["put"], EXPIRY_OF_RECORD),
+    ("--ttl", WRITING, EXPIRY_OF_KEYSPACE),
+    ("--expire", WRITING, EXPIRY_OF_KEYSPACE),
+    ("--expires", WRITING, EXPIRY_OF_KEYSPACE),
+    ("--expiry", WRITING, EXPIRY_OF_KEYSPACE),
 ];
 
 /// The error on a word that is no sub-command; of one that moved, with the line that does it now.
@@ -217,7 +222,8 @@ mod tests {
             ("ogive join a b -o c --using id", "--on COL"),
             ("ogive build a.csv -o b --na NA", "--null TEXT"),
             ("ogive db import s a.csv --nulls NA", "--type 'COL=u64?'"),
-            ("ogive db put s a b --ttl 60", "entries do not expire"),
+            ("ogive db put s a b --expires 60", "--ttl TIME"),
+            ("ogive db import s a.csv --ttl 60", "--expire-after 30d"),
             ("ogive repair s --keyspace k", "works on the whole store"),
             ("ogive report s --keyspace k -o p.html", "works on the whole store"),
         ] {

@@ -63,8 +63,8 @@ pub(crate) struct StoreFolder {
     #[arg(long, value_name = "TIME", default_value = "0s", value_parser = duration, help_heading = "Store")]
     wait: Duration,
 
-    /// How far the clock may be ahead of the time that has passed since the store was written, if records expire, as in
-    /// 90d
+    /// How far the clock may be ahead of the time of a store, where records expire, as in 90d: that of its last write,
+    /// and what has passed since then while it was open
     #[arg(long, value_name = "TIME", default_value = "24h", value_parser = duration, help_heading = "Store")]
     clock_ahead: Duration,
 }
