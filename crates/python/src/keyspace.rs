@@ -402,14 +402,14 @@ impl Keyspace {
     }
 
     /// The options that the keyspace has of its own, as JSON.
-    #[getter(_options)]
+    #[getter(_own_options)]
     fn options(&self) -> PyResult<String> {
         let options = self.typed()?.keyspace()?.options();
         serde_json::to_string(&options).map_err(|error| errors::new("OgiveError", &error.to_string()))
     }
 
     /// Sets some options of the keyspace, by name; `None` is for that of the store.
-    #[pyo3(name = "_set_options")]
+    #[pyo3(name = "_set_own_options")]
     fn set_options(&self, py: Python<'_>, stated: Vec<(String, Object<'_>)>) -> PyResult<()> {
         let typed = self.typed()?;
         let keyspace = typed.keyspace()?;

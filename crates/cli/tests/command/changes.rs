@@ -5,6 +5,12 @@ use serde_json::{Value, json};
 use std::io::{BufRead, BufReader};
 use std::process::Stdio;
 
+/// Whether the folder of a restore is left.
+fn has_staging(folder: &Folder) -> bool {
+    let mut names = std::fs::read_dir(folder.path("")).unwrap().map(|entry| entry.unwrap().file_name());
+    names.any(|name| name.to_string_lossy().contains(".restoring-"))
+}
+
 /// The lines without the positions, and the positions.
 fn split(run: &Run) -> (Vec<Value>, Vec<String>) {
     let mut lines = run.json_lines();
@@ -68,6 +74,9 @@ fn a_store_is_restored_as_of_an_archived_moment() {
     let made = db(&["backup", "s", "b", "--archive-logs", "--json"]).exits_with(0).json();
     assert_eq!((&made["archive"]["began"], &made["archive_failure"]), (&json!(true), &Value::Null));
     db(&["put", "s", "pear", "green"]).exits_with(0);
+    // A folder that is not of the program stays.
+    std::fs::create_dir(folder.path("before.restoring")).unwrap();
+    folder.write("before.restoring/notes", "mine");
     let moment = db(&["archive", "s", "b", "--json"]).exits_with(0).json()["moment"].clone();
     db(&["delete", "s", "--from", "a", "--to", "z"]).exits_with(0);
     db(&["archive", "s", "b"]).exits_with(0);
@@ -76,7 +85,8 @@ fn a_store_is_restored_as_of_an_archived_moment() {
     db(&["restore", "b", "now", "--until", "2999-01-01 00:00:00"]).exits_with(2).complains_of("not archived yet");
     db(&["restore", "b", "now", "--until", "1999-01-01T00:00:00Z"]).exits_with(2).complains_of("archive begins after");
     db(&["restore", "b", "now", "--until", "noon"]).exits_with(2).complains_of("give a time in UTC");
-    assert!(!folder.path("now").exists() && !folder.path("now.restoring").exists());
+    assert!(!folder.path("now").exists() && !has_staging(&folder));
+    assert!(folder.path("before.restoring/notes").exists());
     let told = db(&["backups", "b", "--verify"]).exits_with(0).stdout;
     assert!(told.contains("archived from "), "{told}");
     let list = db(&["backups", "b", "--json"]).exits_with(0).json();

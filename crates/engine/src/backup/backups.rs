@@ -152,6 +152,8 @@ pub struct RestoredMoment {
     pub position: ChangePosition,
     /// The end of the run of the archive with this position, if there is one.
     pub made_ms: Option<u64>,
+    /// The unique indexes of the run before that were not made, since rows of this moment have the same values.
+    pub indexes_left_out: Vec<String>,
 }
 
 /// The backups of a storage.

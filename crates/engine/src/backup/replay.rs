@@ -2,10 +2,10 @@
 
 use super::segment::{ArchivedAction, ArchivedChange, SegmentPart, SegmentReader};
 use crate::durability::Durability;
-use crate::error::{Error, Result};
-use crate::lsm::state::version::{INDEX_PREFIX, IndexRecord, KeyspaceOptions, ManifestEdit, index_name};
+use crate::error::{Cause, Error, Result};
+use crate::lsm::state::version::{INDEX_PREFIX, KeyspaceOptions, ManifestEdit, index_name};
 use crate::lsm::{Batch, Db, Keyspace};
-use crate::types::{Alteration, RecordType};
+use crate::types::{Alteration, IndexDefinition, RecordType};
 use std::collections::BTreeMap;
 use std::ops::Bound;
 use std::sync::Arc;
@@ -33,8 +33,16 @@ pub(super) struct Replay<'a> {
     known: BTreeMap<u32, KnownKeyspace>,
     /// The keyspaces that the copy has, by name, with their numbers in the original store.
     open: BTreeMap<String, (u32, Keyspace)>,
-    /// The indexes at the end of the last segment whose changes were all made.
-    indexes: Option<Vec<(String, String, Arc<IndexRecord>)>>,
+    /// The indexes at the end of the last segment whose changes were all made, or those of the copy. It has none until
+    /// the end: history may contain what they would refuse.
+    indexes: Vec<ArchivedIndex>,
+}
+
+/// An index by its name, with the keyspace that it is of.
+struct ArchivedIndex {
+    name: String,
+    owner: String,
+    definition: IndexDefinition,
 }
 
 impl<'a> Replay<'a> {
@@ -48,7 +56,15 @@ impl<'a> Replay<'a> {
             let keyspace = db.keyspace(&name)?;
             open.insert(name, (keyspace.number(), keyspace));
         }
-        Ok(Self { db, at, to, known: BTreeMap::new(), open, indexes: None })
+        let mut indexes = Vec::new();
+        for index in db.indexes() {
+            if index.is_complete() {
+                let (name, owner) = (index.name().to_owned(), index.keyspace().name().to_owned());
+                indexes.push(ArchivedIndex { name, owner, definition: index.definition().clone() });
+            }
+            db.drop_index(index.name())?;
+        }
+        Ok(Self { db, at, to, known: BTreeMap::new(), open, indexes })
     }
 
     /// Makes the changes of a segment, as far as they are wanted and not there yet.
@@ -58,7 +74,6 @@ impl<'a> Replay<'a> {
     /// errors of the storage.
     pub(super) fn segment(&mut self, segment: &mut SegmentReader) -> Result<()> {
         self.know(&segment.schema);
-        self.drop_other_indexes(&segment.schema)?;
         let numbers: Vec<(u32, String)> = self.open.iter().map(|(name, (id, _))| (*id, name.clone())).collect();
         numbers.into_iter().try_for_each(|(id, name)| self.take_schema(id, &name))?;
         let (mut batch, mut is_wanted, mut is_divisible) = (self.db.batch(), false, false);
@@ -83,23 +98,26 @@ impl<'a> Replay<'a> {
         if segment.info.end.end <= self.to {
             self.at = self.at.max(segment.info.end.end);
             self.create_keyspaces()?;
-            self.indexes = Some(declared(&segment.schema));
+            self.indexes = declared(&segment.schema);
         }
         Ok(())
     }
 
-    /// Creates the indexes of the end; returns the number of the last change that was made.
+    /// Creates the indexes of the end; returns the number of the last change that was made, and the names of unique
+    /// indexes that the rows do not admit.
     ///
     /// # Errors
     /// As [`Db::create_index`].
-    pub(super) fn finish(self) -> Result<u64> {
-        for (name, owner, record) in self.indexes.iter().flatten() {
-            let is_there = self.db.indexes().iter().any(|index| index.name() == name);
-            if let Some((_, keyspace)) = self.open.get(owner).filter(|_| !is_there && record.is_complete) {
-                drop(self.db.create_index(name, keyspace, &record.definition)?);
+    pub(super) fn finish(self) -> Result<(u64, Vec<String>)> {
+        let mut left_out = Vec::new();
+        for ArchivedIndex { name, owner, definition } in self.indexes {
+            let Some((_, keyspace)) = self.open.get(&owner) else { continue };
+            match self.db.create_index(&name, keyspace, &definition) {
+                Err(Error { cause: Cause::NotUnique, .. }) => left_out.push(name),
+                made => drop(made?),
             }
         }
-        Ok(self.at)
+        Ok((self.at, left_out))
     }
 
     fn know(&mut self, schema: &ManifestEdit) {
@@ -118,18 +136,6 @@ impl<'a> Replay<'a> {
                 known.options = options.clone();
             }
         }
-    }
-
-    /// Drops the indexes that the store did not have any more at the end of the segment: its changes were not checked
-    /// by them.
-    fn drop_other_indexes(&self, schema: &ManifestEdit) -> Result<()> {
-        let declared = declared(schema);
-        for index in self.db.indexes() {
-            if !declared.iter().any(|(name, ..)| name == index.name()) {
-                self.db.drop_index(index.name())?;
-            }
-        }
-        Ok(())
     }
 
     /// Gives a keyspace that is there the types and the options that it has in the segment.
@@ -215,11 +221,13 @@ impl<'a> Replay<'a> {
     }
 }
 
-/// The indexes of a schema: their names, those of their keyspaces, and their records.
-fn declared(schema: &ManifestEdit) -> Vec<(String, String, Arc<IndexRecord>)> {
+/// The complete indexes of a schema.
+fn declared(schema: &ManifestEdit) -> Vec<ArchivedIndex> {
     let name_of = |id: u32| schema.keyspaces_created.iter().find(|(other, _)| *other == id).map(|(_, name)| name);
-    let found = schema.indexes.iter().filter_map(|(id, record)| {
-        Some((index_name(name_of(*id)?).to_owned(), name_of(record.owner)?.clone(), Arc::clone(record)))
+    let complete = schema.indexes.iter().filter(|(_, record)| record.is_complete);
+    let found = complete.filter_map(|(id, record)| {
+        let (name, owner) = (index_name(name_of(*id)?).to_owned(), name_of(record.owner)?.clone());
+        Some(ArchivedIndex { name, owner, definition: record.definition.clone() })
     });
     found.collect()
 }

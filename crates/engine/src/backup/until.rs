@@ -11,10 +11,11 @@ use super::replay::Replay;
 use super::restore::restore;
 use super::segment::{SegmentInfo, SegmentReader};
 use crate::error::{Error, Result};
-use crate::io::{LocalStorage, MemoryStorage, ScratchFolder, Storage};
+use crate::io::{Clock, LocalStorage, MemoryStorage, ScratchFolder, Storage, random_u64};
 use crate::lsm::{ChangePosition, Db, checkpoint_store};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 /// A store as of a moment: a backup, and the segments behind it.
 struct Way {
@@ -40,16 +41,26 @@ pub(super) fn restore_until(
     way.segments.iter().try_for_each(|info| check(storage, info))?;
     let staging = Staging::beside(target)?;
     let backup = restore(storage, Some(way.backup), &staging.storage, progress)?;
-    let reached = replay(storage, &way, &staging.storage)?;
+    let (reached, indexes_left_out) = replay(storage, &way, &staging.storage)?;
     checkpoint_store(Arc::clone(&staging.storage), Arc::clone(target))?;
     let position = ChangePosition::of(way.chosen.head.store, reached);
     let made_ms = (reached == way.chosen.end.end).then_some(way.chosen.end.made_ms);
-    Ok(RestoredMoment { backup, position, made_ms })
+    Ok(RestoredMoment { backup, position, made_ms, indexes_left_out })
 }
 
-/// Makes the changes of the segments; returns the number of the last one.
-fn replay(storage: &Arc<dyn Storage>, way: &Way, staging: &Arc<dyn Storage>) -> Result<u64> {
-    let db = Db::open(Arc::clone(staging), &reader_options().threads(1).memory_bytes(256 << 20))?;
+/// Makes the changes of the segments; returns the number of the last one, and the names of indexes that rows do not
+/// admit.
+fn replay(storage: &Arc<dyn Storage>, way: &Way, staging: &Arc<dyn Storage>) -> Result<(u64, Vec<String>)> {
+    if way.segments.is_empty() {
+        return Ok((way.from, Vec::new()));
+    }
+    // The time is that of the archive, however long ago the backup was made.
+    let options = reader_options()
+        .threads(1)
+        .memory_bytes(256 << 20)
+        .clock(Clock::moved_by_hand(way.chosen.end.made_ms))
+        .expiry(|expiry| expiry.clock_ahead_max(Duration::MAX));
+    let db = Db::open(Arc::clone(staging), &options)?;
     let mut replay = Replay::new(&db, way.from, way.to)?;
     for info in &way.segments {
         replay.segment(&mut SegmentReader::open(&**storage, info.head.number)?)?;
@@ -171,8 +182,9 @@ struct Staging {
     _scratch: Option<ScratchFolder>,
 }
 
-/// Suffix of the folder beside the restored store.
-const STAGING_SUFFIX: &str = ".restoring";
+/// Suffix of the folder beside the restored store, in front of a random number: two restores to one place each have
+/// their own, and no folder of others has its name.
+const STAGING_SUFFIX: &str = ".restoring-";
 
 impl Staging {
     /// A folder beside that of the restored store, so that files are linked and not copied; for an object store, one
@@ -186,10 +198,8 @@ impl Staging {
             return Ok(Self { storage: Arc::new(MemoryStorage::new()), folder: None, _scratch: None });
         };
         let mut name = folder.as_os_str().to_owned();
-        name.push(STAGING_SUFFIX);
+        name.push(format!("{STAGING_SUFFIX}{:016x}", random_u64()));
         let folder = PathBuf::from(name);
-        // What a killed restore has left.
-        LocalStorage::remove_folder(&folder)?;
         LocalStorage::create_folder(&folder)?;
         Ok(Self { storage: Arc::new(LocalStorage::new(&folder)), folder: Some(folder), _scratch: None })
     }
@@ -198,7 +208,7 @@ impl Staging {
 impl Drop for Staging {
     fn drop(&mut self) {
         if let Some(folder) = &self.folder {
-            // The next restore to this place removes what stays.
+            // What a failed removal leaves is an unused folder.
             _ = LocalStorage::remove_folder(folder);
         }
     }

@@ -6,7 +6,7 @@
 
 use crate::support::{Draws, Records, collect, small};
 use ogive::backup::{BackupOptions, BackupSummary, Backups, Moment, RestoredMoment};
-use ogive::io::{MemoryStorage, Storage};
+use ogive::io::{Clock, MemoryStorage, Storage, set_unix_time_s, unix_time_ms};
 use ogive::lsm::{ChangePosition, Db, KeyspaceOptions};
 use ogive::table::{TableWriteOptions, TableWriter};
 use ogive::types::{Alteration, Field, IndexDefinition, KeyType, RecordType, ValueType};
@@ -403,6 +403,71 @@ fn types_options_and_indexes_are_those_of_the_archived_moment() {
     assert_eq!(at_second.keyspaces(), ["default", "users", "empty"]);
     let at_third = open(third);
     assert_eq!((at_third.indexes().len(), at_third.keyspace("users").unwrap().iter().count()), (0, 3));
+}
+
+/// History may contain what the indexes of its end refuse: rows with the same values, for a while, or since the row
+/// before has expired.
+#[test]
+fn indexes_are_those_of_the_moment_and_refuse_nothing_that_was_there() {
+    let store = MemoryStorage::new();
+    let clock = Clock::moved_by_hand(unix_time_ms());
+    let options = small().memory_bytes(16 << 20).clock(clock.clone());
+    let db = Db::open(shared(&store), &options).unwrap();
+    let values: ValueType = "{a: u32, b: u32}".parse().unwrap();
+    let [users, others] = ["users", "others"].map(|name| {
+        let keyspace = db.keyspace(name).unwrap();
+        drop(keyspace.declare(&RecordType::new(KeyType::Text, values.clone())).unwrap());
+        keyspace
+    });
+    let row = |text: &str| values.parse(text).unwrap();
+    let unique = |field: &str| IndexDefinition::by(field).unwrap().unique();
+    db.create_index("one", &users, &unique("a")).unwrap();
+    users.insert("1", row("1,1")).unwrap();
+    let backups = Backups::at(shared(&MemoryStorage::new())).unwrap();
+    back_up(&backups, &store, &archived()).unwrap();
+    let mut moments = Vec::new();
+    let mut archive = || {
+        set_unix_time_s(Some(clock.unix_ms() / 1000 + 1));
+        moments.push(backups.archive(shared(&store), ARCHIVE).unwrap().moment);
+        set_unix_time_s(None);
+    };
+
+    // The same index at both ends of the run, and not between them.
+    db.drop_index("one").unwrap();
+    users.insert("2", row("1,2")).unwrap();
+    users.remove("2").unwrap();
+    db.create_index("one", &users, &unique("a")).unwrap();
+    archive();
+    // Another definition, then another keyspace.
+    db.drop_index("one").unwrap();
+    users.insert("2", row("1,2")).unwrap();
+    db.create_index("one", &users, &unique("b")).unwrap();
+    archive();
+    db.drop_index("one").unwrap();
+    db.create_index("one", &others, &unique("a")).unwrap();
+    archive();
+    // A value that is free since its row has expired, long after the backup.
+    others.insert_with("3", row("7,7"), SystemTime::UNIX_EPOCH + Duration::from_millis(db.time_ms() + 1000)).unwrap();
+    (0..4).for_each(|_| {
+        clock.pass(12 * 3_600_000);
+        db.flush().unwrap();
+        users.insert("4", row("9,9")).unwrap();
+    });
+    others.insert("4", row("7,7")).unwrap();
+    others.expire_after(Some(YEAR)).unwrap();
+    others.insert("5", row("8,8")).unwrap();
+    archive();
+
+    for (moment, (owner, field)) in
+        moments.into_iter().zip([("users", "a"), ("users", "b"), ("others", "a"), ("others", "a")])
+    {
+        let (restored, target) = restore(&backups, Moment::Position(moment.position)).unwrap();
+        assert_eq!(restored.indexes_left_out, [""; 0]);
+        let copy = Db::open(shared(&target), &options).unwrap();
+        let index = copy.index("one").unwrap();
+        assert_eq!((index.keyspace().name(), index.definition()), (owner, &unique(field)));
+        assert!(copy.verify(&mut |_, _| {}).unwrap().is_sound());
+    }
 }
 
 #[test]

@@ -82,6 +82,9 @@ fn a_unique_value_of_an_expired_row_is_free_and_taken_again() {
     assert_eq!(taken.cause, Cause::NotUnique);
     users.insert(1_u64.to_be_bytes(), row("b@x")).unwrap();
     assert_eq!(keys_of_index(&db), [1, 2]);
+    // One that has expired when it is written takes none.
+    users.insert_with(3_u64.to_be_bytes(), row("a@x"), at(START)).unwrap();
+    assert_eq!(keys_of_index(&db), [1, 2]);
     check_sound(&db);
 }
 

@@ -67,4 +67,12 @@ fn rows_expire_at_the_time_in_their_field() {
     assert_eq!(orders.iter().count(), 4);
     clock.pass(HOUR);
     assert_eq!(orders.iter().count(), 2);
+    // A transaction sees its own rows as others will.
+    let tx = db.begin();
+    tx.insert(&orders, 6_u64.to_be_bytes(), row("past", due(START))).unwrap();
+    tx.insert(&orders, 7_u64.to_be_bytes(), row("later", due(START + DAY))).unwrap();
+    assert!(tx.get(&orders, 6_u64.to_be_bytes()).unwrap().is_none());
+    assert!(tx.get(&orders, 7_u64.to_be_bytes()).unwrap().is_some());
+    tx.commit().unwrap();
+    assert_eq!(orders.iter().count(), 3);
 }

@@ -337,3 +337,22 @@ fn panics_and_errors_of_calls_reach_the_caller_and_the_store_goes_on() {
     _ = has_done.recv();
     assert!(default.get("b").is_ok());
 }
+
+/// All threads of a store are in calls that wait for further calls.
+#[test]
+fn calls_that_are_made_within_calls_end() {
+    let db = open(Arc::new(MemoryStorage::new()));
+    let default = default_of(&db);
+    let calls: Vec<_> = (0..40_u8)
+        .map(|number| {
+            let (inner, default) = (db.clone(), default.clone());
+            db.run(move |db| {
+                let mut batch = db.batch();
+                batch.insert(&default, [number], "x");
+                block_on(inner.commit(batch))
+            })
+        })
+        .collect();
+    calls.into_iter().for_each(|call| block_on(call).unwrap());
+    assert_eq!(default.iter().count(), 40);
+}

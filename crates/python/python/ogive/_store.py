@@ -180,7 +180,7 @@ class Keyspace(AwaitableWrites, _internal.Keyspace, OrderedMapping[K, V]):
     @property
     def options(self) -> dict[str, str | int]:
         """The options that the keyspace has of its own; see :meth:`set_options`."""
-        return dict(json.loads(self._options))
+        return dict(json.loads(self._own_options))
 
     def set_options(
         self,
@@ -215,7 +215,7 @@ class Keyspace(AwaitableWrites, _internal.Keyspace, OrderedMapping[K, V]):
             "separation_bytes": separation_bytes,
             "block_bytes": block_bytes,
         }
-        self._set_options([(name, value) for name, value in stated.items() if value is not MISSING])
+        self._set_own_options([(name, value) for name, value in stated.items() if value is not MISSING])
 
     def find(
         self,

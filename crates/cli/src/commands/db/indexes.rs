@@ -8,7 +8,7 @@ use crate::commands::subcommands;
 use crate::failure::{Failure, Result};
 use crate::interrupt::Interrupt;
 use crate::outcome::Outcome;
-use crate::output::Output;
+use crate::output::{Output, note};
 use crate::progress::{Progress, Unit};
 use crate::values::table_text::plain_table;
 use ogive::lsm::{KeyspaceIndex, KeyspaceIndexRange};
@@ -200,10 +200,18 @@ fn get(arguments: &KeptIndexGet, output: &mut Output) -> Result<Outcome> {
     let records = range(arguments, &index)?;
     let name = index.keyspace().name().to_owned();
     let shown: OpenKeyspace = KeyspaceOptions::at(arguments.store.clone(), Some(name), None).existing(db)?;
-    arguments
-        .window
-        .visit(records, |(key, row)| shown.print_entry(&key.to_vec(), arguments.window.value(&row), output))?;
-    Ok(Outcome::Done)
+    let mut found = 0_u64;
+    arguments.window.visit(records, |(key, row)| {
+        found += 1;
+        shown.print_entry(&key.to_vec(), arguments.window.value(&row), output)
+    })?;
+    match &arguments.values {
+        Some(values) if found == 0 => {
+            note(format_args!("{values}: not found"));
+            Ok(Outcome::Negative)
+        }
+        _ => Ok(Outcome::Done),
+    }
 }
 
 fn range(arguments: &KeptIndexGet, index: &KeyspaceIndex) -> Result<KeyspaceIndexRange> {

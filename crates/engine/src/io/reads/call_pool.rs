@@ -53,7 +53,8 @@ impl CallPool {
         Self { queue: Arc::default(), threads: Mutex::default(), threads_max: threads_max.max(1) }
     }
 
-    /// Makes a call on a thread of the pool; `path` names its file in errors.
+    /// Makes a call on a thread of the pool; `path` names its file in errors. One that is made within another call is
+    /// made at once, on the same thread: all threads may be waiting for such calls.
     pub(crate) fn call<T, E>(
         &self,
         path: &Path,
@@ -72,7 +73,9 @@ impl CallPool {
                 theirs.end(done.unwrap_or_else(|panic| Err(panicked(&*panic).into())));
             }
         };
-        if let Err(error) = self.submit(path, Box::new(job)) {
+        if IS_OF_POOL.get() {
+            job();
+        } else if let Err(error) = self.submit(path, Box::new(job)) {
             outcome.given_up.set();
             outcome.end(Err(error.into()));
         }

@@ -76,6 +76,20 @@ pub enum Change {
     },
 }
 
+impl Change {
+    /// The name of the keyspace that it concerns.
+    #[must_use]
+    pub fn keyspace(&self) -> &str {
+        match self {
+            Self::Insert { keyspace, .. }
+            | Self::Remove { keyspace, .. }
+            | Self::RemoveRange { keyspace, .. }
+            | Self::Ingest { keyspace, .. }
+            | Self::DropKeyspace { keyspace } => keyspace,
+        }
+    }
+}
+
 /// The tables of an ingestion.
 #[derive(Clone)]
 pub struct IngestedTables {

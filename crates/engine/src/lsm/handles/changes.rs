@@ -107,7 +107,8 @@ impl Db {
         Ok(position)
     }
 
-    /// Records, durably, that a subscriber needs nothing up to a position any more.
+    /// Records, durably, that a subscriber needs nothing up to a position any more. One that is not there is made, so a
+    /// follower that goes on after its removal lets the store keep changes again.
     ///
     /// # Errors
     /// As [`Self::subscribe`]; [`Cause::Input`](crate::Cause::Input) for a position in another store.

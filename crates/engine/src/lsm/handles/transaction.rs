@@ -14,6 +14,7 @@ use crate::error::{Cause, Error, Result};
 use crate::io::Timer;
 use crate::io::local::sync::{Mutex, pause_randomly};
 use crate::lsm::state::entry::KeyspaceId;
+use crate::lsm::state::expiry::rule::ExpiryRule;
 use crate::lsm::state::expiry::store_time::unix_ms_of;
 use crate::lsm::state::keyspace_tree::KeyspaceTree;
 use crate::lsm::state::operations::{ReadCondition, half_open};
@@ -260,8 +261,15 @@ impl DbTransaction {
     /// more than [`DbWriteOptions::transaction_bytes`](crate::lsm::DbWriteOptions::transaction_bytes): the earlier ones
     /// are still there.
     pub fn insert(&self, keyspace: impl AsRef<Keyspace>, key: impl AsRef<[u8]>, value: impl AsRef<[u8]>) -> Result<()> {
-        let (key, value) = (key.as_ref(), Some(value.as_ref()));
-        self.write(keyspace.as_ref(), |writes, keyspace, limit| writes.add(keyspace, key, value, limit))
+        let (keyspace, key, value) = (keyspace.as_ref(), key.as_ref(), value.as_ref());
+        if let Some(ExpiryRule::AtField(_)) = keyspace.expiry()
+            && let Some(expires_ms) = keyspace.written().expires_ms(value)?
+        {
+            let times = (expires_ms, self.snapshot.now_ms());
+            return self
+                .write(keyspace, |writes, keyspace, limit| writes.add_expiring(keyspace, (key, value), times, limit));
+        }
+        self.write(keyspace, |writes, keyspace, limit| writes.add(keyspace, key, Some(value), limit))
     }
 
     /// Sets the value of a key until a time, as [`Keyspace::insert_with`] does. The transaction sees it as of its

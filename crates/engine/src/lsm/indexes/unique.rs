@@ -44,7 +44,9 @@ impl Core {
         let mut claimed: BTreeMap<&[u8], &[u8]> = BTreeMap::new();
         let mut due: BTreeMap<&[u8], (&[u8], &IndexedValues)> = BTreeMap::new();
         for ValueChange { key, old, new } in changes {
-            let Some(values) = new.as_ref().map(|new| &new.values).filter(|values| !values.has_null) else { continue };
+            // A row that has expired when it is written takes no values.
+            let alive = new.as_ref().filter(|new| is_alive(new, point));
+            let Some(values) = alive.map(|new| &new.values).filter(|values| !values.has_null) else { continue };
             if let Some(other) = claimed.insert(&values.bytes, key) {
                 return Err(self.not_unique(tree, index, key, other));
             }
