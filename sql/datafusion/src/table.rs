@@ -26,6 +26,7 @@ use datafusion::physical_plan::filter::FilterExecBuilder;
 use datafusion::physical_plan::limit::GlobalLimitExec;
 use datafusion::physical_plan::{ExecutionPlan, Partitioning};
 use ogive::Table;
+use std::collections::BTreeSet;
 use std::ops::Bound;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
@@ -392,13 +393,11 @@ impl OgiveTable {
             }
         }
         let wanted = projection.cloned().unwrap_or_else(|| (0..self.schema.fields().len()).collect());
+        let checked_columns =
+            checked.iter().flat_map(Expr::column_refs).map(|column| self.schema.index_of(&column.name));
+        let checked_columns = checked_columns.collect::<Result<BTreeSet<_>, _>>()?;
         let mut columns = wanted.clone();
-        for column in checked.iter().flat_map(Expr::column_refs) {
-            let at = self.schema.index_of(&column.name)?;
-            if !columns.contains(&at) {
-                columns.push(at);
-            }
-        }
+        columns.extend(checked_columns.into_iter().filter(|at| !wanted.contains(at)));
         let schema = DFSchema::try_from(self.schema.project(&columns)?)?;
         let keys = KeyScan { filters: used.into(), keys, index, limit: None };
         let scan = self.scan_keys(state, all, Some(&columns), keys).await?;
