@@ -87,6 +87,7 @@ pub(super) fn fewest_keys(
 ) -> Result<Option<FoundKeys>> {
     let mut fewest = None;
     for index in indexes {
+        // Ranges of keys of a tuple have all keys that begin with their values, and so the entries.
         let Some(values) = index.values(conditions) else { continue };
         if let Some(keys) = index.index.keys_within(snapshot, values.ranges(), most).map_err(external)? {
             let found = KeySet::of_keys(keys.iter().map(|key| &key[..]).collect());

@@ -318,9 +318,8 @@ impl KeyspaceIndex {
         if columns.is_empty() { Ok(None) } else { Ok(Some((columns, TupleType::new(&components)?))) }
     }
 
-    /// The keys to which the index leads from ranges of values of its first columns, in bytes of their type, as of a
-    /// snapshot. Rows are not read, so that some may have other values. `None` if there are more than `most`, or the
-    /// snapshot is older than the index.
+    /// The keys to which entries lead that are within ranges of bytes, as of a snapshot. Rows are not read, so that some
+    /// may have other values. `None` if there are more than `most`, or the snapshot is older than the index.
     ///
     /// # Errors
     /// As [`Self::get`].
@@ -332,15 +331,9 @@ impl KeyspaceIndex {
         most: usize,
     ) -> Result<Option<Vec<Slice>>> {
         let (resolved, mut keys) = (self.resolved()?, Vec::new());
-        let behind = |bytes: Vec<u8>| end_of_prefix(&bytes).map_or(Bound::Unbounded, Bound::Excluded);
         let no_entry = || Error::input(format!("an entry of the index {:?} is none", self.name()));
-        for (start, end) in ranges {
-            let start = match start {
-                Bound::Excluded(start) => end_of_prefix(&start).map_or(Bound::Excluded(start), Bound::Included),
-                start => start,
-            };
-            let end = if let Bound::Included(end) = end { behind(end) } else { end };
-            let entries = match self.entries_at(snapshot, (start, end)) {
+        for range in ranges {
+            let entries = match self.entries_at(snapshot, range) {
                 Err(Error { cause: Cause::Conflict, .. }) => return Ok(None),
                 entries => entries?,
             };
