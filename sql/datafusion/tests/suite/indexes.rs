@@ -20,12 +20,13 @@ use std::time::{Duration, SystemTime};
 
 const ROWS: u64 = 3000;
 
-const INDEXES: [&str; 6] = [
+const INDEXES: [&str; 7] = [
     "create index by_country on users (country, score desc)",
     "create index by_joined on users (joined)",
     "create index by_weight on users (weight, country)",
     "create unique index by_email on users (email) where email is not null",
     "create index by_mail on users (email desc, id)",
+    "create index by_zone on users (country desc, weight)",
     "create index by_initial on users (lower(country), email)",
 ];
 
@@ -122,7 +123,11 @@ async fn an_index_changes_no_answer() {
     let (context, reference, _) = both(folder.path()).await;
     with_indexes(&context).await;
     let (mut random, mut by_index) = (Random::new(first_seed()), 0);
-    for _ in 0..250 {
+    for number in 0..300 {
+        // The others with these columns, which are descending, are used from then on.
+        if number == 150 {
+            run(&context, "drop index by_country on users; drop index by_email on users").await.unwrap();
+        }
         let query = query(&mut random);
         assert_eq!(sorted_rows(&context, &query).await, sorted_rows(&reference, &query).await, "{query}");
         by_index += usize::from(plan(&context, &query).await.contains("index=by_"));
@@ -142,7 +147,7 @@ async fn explain_tells_the_index_that_reads_less() {
         ("country = 'hf' and email = 'u7@x'", Some("by_email")),
         ("country = 'hf' and joined < date '1970-02-01'", Some("by_country")),
         ("joined = date '1970-03-01'", Some("by_joined")),
-        ("email like 'u12%'", Some("by_mail")),
+        ("email like 'u12%'", Some("by_email")),
         ("weight = 148.5", Some("by_weight")),
         // Most of the rows, rows that the index leaves out, nothing about its first column, the key itself, and floats
         // whose order is not that of an index.
@@ -166,7 +171,7 @@ async fn explain_tells_the_index_that_reads_less() {
     let taken = run(&context, "insert into users values (5001, 'zz', 1, date '2000-01-01', 'new@x', 1)").await;
     let taken = taken.unwrap_err().to_string();
     assert!(taken.contains("by_email"), "{taken}");
-    run(&context, "drop index by_country on users").await.unwrap();
+    run(&context, "drop index by_country, by_zone on users").await.unwrap();
     let found = plan(&context, "select * from users where country = 'zz'").await;
     assert!(!found.contains("index="), "{found}");
     assert!(rows(&context, "select id from users where country = 'zz'").await.contains("5000"));

@@ -318,8 +318,8 @@ impl KeyspaceIndex {
         if columns.is_empty() { Ok(None) } else { Ok(Some((columns, TupleType::new(&components)?))) }
     }
 
-    /// The keys to which entries lead that are within ranges of bytes, as of a snapshot. Rows are not read, so that some
-    /// may have other values. `None` if there are more than `most`, or the snapshot is older than the index.
+    /// The keys to which the entries within ranges of bytes lead, as of a snapshot. Rows are not read: some may have
+    /// other values. `None` if there are more than `most`, or the snapshot is older than the index.
     ///
     /// # Errors
     /// As [`Self::get`].
