@@ -34,6 +34,11 @@ pub(crate) fn keys_of(key: &KeyColumns, conditions: &[&Expr]) -> (KeySet, Vec<bo
     (keys, is_used)
 }
 
+/// Whether a condition is about one of the columns.
+pub(crate) fn is_about(key: &KeyColumns, condition: &Expr) -> bool {
+    column_set(key, condition).is_some()
+}
+
 /// The keys of a condition on several columns: alternatives, each a conjunction.
 fn whole_keys(key: &KeyColumns, condition: &Expr) -> Option<KeySet> {
     match condition {

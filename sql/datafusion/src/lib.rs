@@ -69,7 +69,7 @@ mod url;
 mod voice;
 mod write;
 
-pub use alter::{AlteredTable, alter_table};
+pub use alter::{AlteredTable, alter_table, change_indexes};
 pub use blocking::blocking;
 pub use exact_cast::scalar_function;
 pub use external_table::OgiveTableFactory;

@@ -1,5 +1,6 @@
 //! Sessions with support for Ogive: joins by key, external tables, and conditions that become known at run time.
 
+use crate::blocking::mark_of_cluster;
 use crate::exact_cast::{CastWrittenExactly, EXACT_CAST};
 use crate::exact_literals::CompareLiteralsExactly;
 use crate::external_table::OgiveTableFactory;
@@ -70,10 +71,13 @@ pub fn with_ogive(builder: SessionStateBuilder, options: &OgiveOptions) -> Sessi
         .with_query_planner(Arc::new(KeyQueryPlanner { changes_rows: true }))
 }
 
-/// Leaves `DELETE` and `UPDATE` out of a session of [`with_ogive`] whose plans are carried out by other processes: one
-/// process changes rows of a store.
+/// Leaves `DELETE`, `UPDATE`, `CREATE INDEX` and `DROP INDEX` out of a session of [`with_ogive`] whose plans other
+/// processes carry out: one process changes a store. Plans do not use indexes, whose keys would travel with them.
+///
+/// To be called once the builder has the configuration of the session, in which this is noted.
 #[must_use]
-pub fn without_changes(builder: SessionStateBuilder) -> SessionStateBuilder {
+pub fn without_changes(mut builder: SessionStateBuilder) -> SessionStateBuilder {
+    mark_of_cluster(&mut builder);
     builder.with_query_planner(Arc::new(KeyQueryPlanner { changes_rows: false }))
 }
 

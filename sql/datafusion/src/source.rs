@@ -33,7 +33,7 @@ use std::sync::Arc;
 const BATCH_ROWS: usize = 8192;
 /// Keys that a condition found at run time is worth: a row that is looked up costs as much as this many that are read
 /// in a row, on the storages that were measured, warm; cold, blocks are read once in either way.
-const ROWS_PER_LOOKUP: u64 = 12;
+pub(crate) const ROWS_PER_LOOKUP: u64 = 12;
 /// The same for the keys of a batch of rows that are joined: the rows that are read are kept in a hash table.
 pub(crate) const ROWS_PER_LOOKUP_JOINED: u64 = 4;
 /// Fewer keys are looked up without asking how many rows are between them, which takes a read or two.
@@ -89,6 +89,8 @@ pub struct OgiveSource {
     /// Rows of a partition that are enough if the greatest key comes first.
     last: Option<usize>,
     conditions: Conditions,
+    /// The index from which the keys are.
+    index: Option<Arc<str>>,
     /// What becomes known while the query runs.
     dynamic: Option<Arc<dyn PhysicalExpr>>,
     metrics: ExecutionPlanMetricsSet,
@@ -105,6 +107,7 @@ impl OgiveSource {
             is_descending: false,
             last: None,
             conditions,
+            index: None,
             dynamic: None,
             metrics: ExecutionPlanMetricsSet::new(),
         }
@@ -128,6 +131,10 @@ impl OgiveSource {
     #[must_use]
     pub fn is_descending(&self) -> bool {
         self.is_descending
+    }
+
+    pub(crate) fn by_index(self, index: Option<String>) -> Self {
+        Self { index: index.map(Into::into), ..self }
     }
 
     pub(crate) fn descending(self, is_descending: bool) -> Self {
@@ -196,6 +203,9 @@ impl FileSource for OgiveSource {
         let conditions = self.conditions();
         if !conditions.is_empty() {
             write!(formatter, ", keys=[{}]", conditions.join(" AND "))?;
+        }
+        if let Some(index) = &self.index {
+            write!(formatter, ", index={index}")?;
         }
         if self.is_descending {
             write!(formatter, ", descending")?;

@@ -1,6 +1,6 @@
 //! Relations as tables of DataFusion.
 
-use crate::blocking::blocking;
+use crate::blocking::{blocking, is_of_cluster};
 use crate::filter::keys_of;
 use crate::key_set::KeySet;
 use crate::partition::{count, cut};
@@ -26,6 +26,7 @@ use datafusion::physical_plan::filter::FilterExecBuilder;
 use datafusion::physical_plan::limit::GlobalLimitExec;
 use datafusion::physical_plan::{ExecutionPlan, Partitioning};
 use ogive::Table;
+use std::collections::BTreeSet;
 use std::ops::Bound;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
@@ -74,6 +75,14 @@ impl StaleTable {
         *self.relations.write().unwrap_or_else(PoisonError::into_inner) = Arc::new([opened]);
         Ok(())
     }
+}
+
+/// The keys that a scan reads: by conditions, or by those that an index leads to.
+struct KeyScan {
+    filters: Arc<[Expr]>,
+    keys: KeySet,
+    index: Option<String>,
+    limit: Option<usize>,
 }
 
 /// The parts of a scan, and what is known of its rows.
@@ -331,24 +340,71 @@ impl OgiveTable {
         RangePartitioning::try_new(ordering.clone(), cuts).ok().map(Partitioning::Range)
     }
 
-    /// A scan under conditions of which some are checked row by row: the optimiser rewrites conditions after it was
-    /// told that they are exact, into ones that are perhaps not seen through any more.
+    /// A scan of a set of keys.
+    async fn scan_keys(
+        &self,
+        state: &dyn Session,
+        all: Relations,
+        projection: Option<&Vec<usize>>,
+        KeyScan { filters, keys, index, limit }: KeyScan,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        let most = if limit.is_some() { 1 } else { state.config().target_partitions() };
+        let relations = all.clone();
+        let Plan { parts, rows, ends } = blocking(move || Self::plan(&relations, &keys, most)).await?;
+
+        let ordering = all[0].key().ordering();
+        let partitioning = match self.tells_ranges {
+            true => Self::partitioning(&all, ordering.as_ref(), &parts),
+            false => None,
+        };
+        let group = |part: PartitionKeys| FileGroup::new(Self::file(&all, part).into_iter().collect());
+        let source = OgiveSource::new(all.clone(), self.schema(), Conditions::Planned(filters)).by_index(index);
+        let config = FileScanConfigBuilder::new(ObjectStoreUrl::local_filesystem(), Arc::new(source))
+            .with_file_groups(parts.into_iter().map(group).collect())
+            .with_statistics(Self::statistics_of(&all, rows, ends.as_ref()))
+            .with_output_ordering(ordering.into_iter().collect())
+            .with_output_partitioning(partitioning)
+            .with_limit(limit);
+        let config = config.with_projection_indices(projection.cloned())?.build();
+        Ok(DataSourceExec::from_data_source(config))
+    }
+
+    /// A scan under conditions of which some are checked row by row: those for which an index of the keyspace perhaps
+    /// finds the rows; and the optimiser rewrites conditions after it was told that they are exact, into ones that are
+    /// perhaps not seen through any more.
     async fn scan_and_check(
         &self,
         state: &dyn Session,
+        all: Relations,
         projection: Option<&Vec<usize>>,
-        filters: &[Expr],
-        is_used: &[bool],
+        (filters, is_used): (&[Expr], &[bool]),
         limit: Option<usize>,
     ) -> Result<Arc<dyn ExecutionPlan>> {
         let part = |wanted: bool| filters.iter().zip(is_used).filter(move |(_, used)| **used == wanted);
         let used: Vec<Expr> = part(true).map(|(filter, _)| filter.clone()).collect();
-        let scan = self.scan(state, None, &used, None).await?;
-        let schema = DFSchema::try_from(self.schema())?;
-        let checks = part(false).map(|(filter, _)| state.create_physical_expr(filter.clone(), &schema));
+        let checked: Vec<Expr> = part(false).map(|(filter, _)| filter.clone()).collect();
+        let (mut keys, _) = keys_of(all[0].key(), &used.iter().collect::<Vec<_>>());
+        let mut index = None;
+        if let ([only], true) = (&all[..], keys.points().is_none() && !is_of_cluster(state)) {
+            let (only, checked) = (only.clone(), checked.clone());
+            if let Some(found) = blocking(move || only.keys_by_index(&checked.iter().collect::<Vec<_>>())).await? {
+                keys = keys.intersection(&found.keys);
+                index = Some(found.index);
+            }
+        }
+        let wanted = projection.cloned().unwrap_or_else(|| (0..self.schema.fields().len()).collect());
+        let checked_columns =
+            checked.iter().flat_map(Expr::column_refs).map(|column| self.schema.index_of(&column.name));
+        let checked_columns = checked_columns.collect::<Result<BTreeSet<_>, _>>()?;
+        let mut columns = wanted.clone();
+        columns.extend(checked_columns.into_iter().filter(|at| !wanted.contains(at)));
+        let schema = DFSchema::try_from(self.schema.project(&columns)?)?;
+        let keys = KeyScan { filters: used.into(), keys, index, limit: None };
+        let scan = self.scan_keys(state, all, Some(&columns), keys).await?;
+        let checks = checked.into_iter().map(|filter| state.create_physical_expr(filter, &schema));
         let checks = conjunction(checks.collect::<Result<Vec<_>>>()?);
-        let columns = projection.cloned().unwrap_or_else(|| (0..self.schema.fields().len()).collect());
-        let checked = FilterExecBuilder::new(checks, scan).apply_projection(Some(columns))?.build()?;
+        let first = (0..wanted.len()).collect();
+        let checked = FilterExecBuilder::new(checks, scan).apply_projection(Some(first))?.build()?;
         Ok(match limit {
             Some(limit) => {
                 Arc::new(GlobalLimitExec::new(Arc::new(CoalescePartitionsExec::new(Arc::new(checked))), 0, Some(limit)))
@@ -406,12 +462,14 @@ impl TableProvider for OgiveTable {
     }
 
     fn supports_filters_pushdown(&self, filters: &[&Expr]) -> Result<Vec<TableProviderFilterPushDown>> {
-        let (_, is_used) = keys_of(self.first().key(), filters);
-        let pushdown = |is_used| match is_used {
+        let first = self.first();
+        let (_, is_used) = keys_of(first.key(), filters);
+        // The scan checks the others for which there is an index, whether it uses that or not.
+        let pushdown = |(is_used, filter): (bool, &&Expr)| match is_used || first.has_index_for(filter) {
             true => TableProviderFilterPushDown::Exact,
             false => TableProviderFilterPushDown::Unsupported,
         };
-        Ok(is_used.into_iter().map(pushdown).collect())
+        Ok(is_used.into_iter().zip(filters).map(pushdown).collect())
     }
 
     async fn scan(
@@ -424,27 +482,9 @@ impl TableProvider for OgiveTable {
         let all = self.current().await?;
         let (keys, is_used) = keys_of(all[0].key(), &filters.iter().collect::<Vec<_>>());
         if is_used.contains(&false) {
-            return self.scan_and_check(state, projection, filters, &is_used, limit).await;
+            return self.scan_and_check(state, all, projection, (filters, &is_used), limit).await;
         }
-        let most = if limit.is_some() { 1 } else { state.config().target_partitions() };
-        let relations = all.clone();
-        let Plan { parts, rows, ends } = blocking(move || Self::plan(&relations, &keys, most)).await?;
-
-        let ordering = all[0].key().ordering();
-        let partitioning = match self.tells_ranges {
-            true => Self::partitioning(&all, ordering.as_ref(), &parts),
-            false => None,
-        };
-        let group = |part: PartitionKeys| FileGroup::new(Self::file(&all, part).into_iter().collect());
-        let source = OgiveSource::new(all.clone(), self.schema(), Conditions::Planned(filters.into()));
-        let config = FileScanConfigBuilder::new(ObjectStoreUrl::local_filesystem(), Arc::new(source))
-            .with_file_groups(parts.into_iter().map(group).collect())
-            .with_statistics(Self::statistics_of(&all, rows, ends.as_ref()))
-            .with_output_ordering(ordering.into_iter().collect())
-            .with_output_partitioning(partitioning)
-            .with_limit(limit);
-        let config = config.with_projection_indices(projection.cloned())?.build();
-        Ok(DataSourceExec::from_data_source(config))
+        self.scan_keys(state, all, projection, KeyScan { filters: filters.into(), keys, index: None, limit }).await
     }
 
     async fn insert_into(

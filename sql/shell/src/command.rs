@@ -17,7 +17,8 @@ pub(crate) const HELP: &str = "\
 A statement ends with a semicolon and may take several lines. Tab completes words, names of tables and columns, and
 paths in quotes. Ctrl-C cancels a query and clears a statement.
 INSERT INTO and COPY ... TO write rows; UPDATE and DELETE change those of a keyspace of a store. ALTER TABLE changes its
-columns: ADD COLUMN c TYPE, ALTER COLUMN c TYPE t, ALTER COLUMN c DROP NOT NULL.";
+columns: ADD COLUMN c TYPE, ALTER COLUMN c TYPE t, ALTER COLUMN c DROP NOT NULL. CREATE INDEX i ON t (c, ...) makes an
+index that every write keeps.";
 
 /// A command.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -11,7 +11,7 @@ use datafusion::execution::runtime_env::RuntimeEnvBuilder;
 use datafusion::prelude::{SessionConfig, SessionContext};
 use datafusion::sql::parser::Statement;
 use datafusion::sql::sqlparser::dialect::{Dialect, GenericDialect, dialect_from_str};
-use ogive_datafusion::{OgiveOptions, UrlTables, alter_table, configure, with_ogive};
+use ogive_datafusion::{OgiveOptions, UrlTables, alter_table, change_indexes, configure, with_ogive};
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -127,11 +127,14 @@ impl Session {
         Ok(())
     }
 
-    /// Carries out an `alter table`; `false` for any other statement.
+    /// Carries out an `alter table`, `create index` or `drop index`; `false` for any other statement.
     ///
     /// # Errors
-    /// Those of [`alter_table`].
+    /// Those of [`alter_table`] and [`change_indexes`].
     pub(crate) async fn alter(&self, statement: &Statement) -> Result<bool> {
+        if change_indexes(&self.context, statement).await? {
+            return Ok(true);
+        }
         let Some(altered) = alter_table(&self.context, statement).await? else { return Ok(false) };
         for named in self.named.lock().unwrap_or_else(PoisonError::into_inner).values_mut() {
             if let Some(table) = altered.renewed(&named.table) {

@@ -95,6 +95,18 @@ impl IndexDefinition {
         self.is_unique
     }
 
+    /// The first of what it is by, as far as these are columns, and no expressions of them.
+    pub(crate) fn leading_columns(&self) -> impl Iterator<Item = &str> {
+        let columns = self.parts.iter().take_while(|part| part.expression == Expression::Column);
+        columns.map(|part| &*part.column)
+    }
+
+    /// The column that is not null in the records that the index has, if it does not have all.
+    #[must_use]
+    pub fn not_null(&self) -> Option<&str> {
+        self.not_null.as_deref()
+    }
+
     /// The bytes of the manifest.
     pub(crate) fn encode(&self, out: &mut Vec<u8>) {
         let flags = if self.is_unique { UNIQUE } else { 0 } | if self.not_null.is_some() { PARTIAL } else { 0 };

@@ -1,11 +1,13 @@
 //! The interface of relations and of their scans.
 
+use super::condition_index::FoundKeys;
 use crate::key_columns::KeyColumns;
 use crate::key_set::{KeyRange, KeySet};
 use crate::metrics::ScanMetrics;
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 use datafusion::error::Result;
+use datafusion::logical_expr::Expr;
 use ogive::Profile;
 use ogive::types::{ColumnPlace, RecordType};
 use std::fmt::Debug;
@@ -57,6 +59,17 @@ pub(crate) trait Relation: Debug + Send + Sync {
     /// The key of the row of a range that has `part / parts` of its rows in front; `None` if rows are not counted.
     fn key_at(&self, _range: &KeyRange, _part: u64, _parts: u64) -> Result<Option<Vec<u8>>> {
         Ok(None)
+    }
+
+    /// The keys outside of which no row meets conditions that are not about the key, by an index of other columns;
+    /// `None` if there is none, or to read all rows costs less. The rows of these keys may have other values.
+    fn keys_by_index(&self, _conditions: &[&Expr]) -> Result<Option<FoundKeys>> {
+        Ok(None)
+    }
+
+    /// Whether an index of other columns may find the rows of a condition.
+    fn has_index_for(&self, _condition: &Expr) -> bool {
+        false
     }
 
     /// Whether a scan may begin with the greatest key. One that may not ignores [`ScanRequest::is_descending`].

@@ -1,19 +1,26 @@
 //! Keyspaces of stores, at a snapshot.
 
+use super::condition_index::{ConditionIndex, FoundKeys, fewest_keys};
 use super::records::{RecordRange, RecordScan, Records, Visit, VisitFound};
 use super::{Relation, RelationIdentity, RowCount, Scan, ScanRequest, key_positions};
 use crate::error::external;
 use crate::key_columns::KeyColumns;
 use crate::key_set::{KeyRange, single};
 use crate::metrics::ScanMetrics;
+use crate::source::ROWS_PER_LOOKUP;
 use arrow_schema::SchemaRef;
 use datafusion::error::Result;
+use datafusion::logical_expr::Expr;
 use ogive::lsm::PinnedTypes;
 use ogive::types::RecordType;
 use ogive::{Db, DbRange, DbSnapshot, Keyspace, Profile};
 use std::fmt;
 use std::ops::RangeBounds;
 use std::sync::Arc;
+
+/// Keys of an index that are looked up, whatever the number of rows, and at most: they are held in memory.
+const INDEX_KEYS_MIN: u64 = 16;
+const INDEX_KEYS_MAX: u64 = 1 << 20;
 
 /// The records of a keyspace as of one time. The store is open as long as the relation is there.
 pub(crate) struct KeyspaceRelation {
@@ -25,6 +32,7 @@ pub(crate) struct KeyspaceRelation {
     identity: RelationIdentity,
     schema: SchemaRef,
     key: KeyColumns,
+    indexes: Vec<ConditionIndex>,
     profile: Profile,
 }
 
@@ -54,7 +62,8 @@ impl KeyspaceRelation {
         let identity = RelationIdentity { location, keyspace: keyspace.name().to_owned(), version, types };
         let schema = ogive_arrow::schema_of(&record_type, false);
         let key = KeyColumns::new(record_type.keys, &schema, &key_positions(&record_type), false);
-        Ok(Self { snapshot, keyspace, record_type, _pinned: pinned, identity, schema, key, profile })
+        let indexes = ConditionIndex::of(db, &keyspace, &record_type, &schema)?;
+        Ok(Self { snapshot, keyspace, record_type, _pinned: pinned, identity, schema, key, indexes, profile })
     }
 }
 
@@ -118,6 +127,15 @@ impl Relation for KeyspaceRelation {
         let mut keys = self.keyspace.split_keys(usize::try_from(parts).unwrap_or(usize::MAX));
         keys.retain(|key| RangeBounds::<Vec<u8>>::contains(range, key));
         Ok(keys)
+    }
+
+    fn keys_by_index(&self, conditions: &[&Expr]) -> Result<Option<FoundKeys>> {
+        let most = (self.rows().rows / ROWS_PER_LOOKUP).clamp(INDEX_KEYS_MIN, INDEX_KEYS_MAX);
+        fewest_keys(&self.indexes, &self.snapshot, conditions, most as usize)
+    }
+
+    fn has_index_for(&self, condition: &Expr) -> bool {
+        self.indexes.iter().any(|index| index.is_about(condition))
     }
 
     fn scan(&self, request: ScanRequest) -> Result<Box<dyn Scan>> {

@@ -1,6 +1,7 @@
 //! Relations: sorted rows of one key, how they are opened and how they are read.
 
 mod any_index;
+mod condition_index;
 mod interface;
 mod keyspace;
 mod open;

@@ -6,6 +6,7 @@ mod altering;
 mod changes;
 mod conditions;
 mod floats;
+mod indexes;
 mod inserts;
 mod joins;
 mod keys_alone;

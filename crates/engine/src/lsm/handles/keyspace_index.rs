@@ -8,12 +8,12 @@ use super::pinned_types::PinnedTypes;
 use super::range::DbRange;
 use super::snapshot::DbSnapshot;
 use crate::block::Slice;
-use crate::error::{Error, Result};
+use crate::error::{Cause, Error, Result};
 use crate::lsm::indexes::compare::NoteFault;
 use crate::lsm::read::scan::ScanBounds;
 use crate::lsm::state::indexes::kept::KeptIndex;
 use crate::lsm::state::keyspace_tree::KeyspaceTree;
-use crate::types::{Component, IndexDefinition, KeyType, ResolvedIndex, Value, end_of_prefix};
+use crate::types::{Component, IndexDefinition, KeyType, ResolvedIndex, TupleType, Value, end_of_prefix};
 use std::fmt;
 use std::ops::Bound;
 use std::sync::Arc;
@@ -305,6 +305,46 @@ impl KeyspaceIndex {
     /// As [`Self::value_types`].
     pub(crate) fn components(&self) -> Result<Vec<Component>> {
         Ok(self.resolved()?.tuple().components().collect())
+    }
+
+    /// The first columns by which it is, up to the first expression, and the type of their values.
+    ///
+    /// # Errors
+    /// As [`Self::value_types`].
+    #[doc(hidden)]
+    pub fn leading_columns(&self) -> Result<Option<(Vec<&str>, TupleType)>> {
+        let columns: Vec<&str> = self.definition().leading_columns().collect();
+        let components: Vec<Component> = self.components()?.into_iter().take(columns.len()).collect();
+        if columns.is_empty() { Ok(None) } else { Ok(Some((columns, TupleType::new(&components)?))) }
+    }
+
+    /// The keys to which the entries within ranges of bytes lead, as of a snapshot. Rows are not read: some may have
+    /// other values. `None` if there are more than `most`, or the snapshot is older than the index.
+    ///
+    /// # Errors
+    /// As [`Self::get`].
+    #[doc(hidden)]
+    pub fn keys_within(
+        &self,
+        snapshot: &DbSnapshot,
+        ranges: impl IntoIterator<Item = ScanBounds>,
+        most: usize,
+    ) -> Result<Option<Vec<Slice>>> {
+        let (resolved, mut keys) = (self.resolved()?, Vec::new());
+        let no_entry = || Error::input(format!("an entry of the index {:?} is none", self.name()));
+        for range in ranges {
+            let entries = match self.entries_at(snapshot, range) {
+                Err(Error { cause: Cause::Conflict, .. }) => return Ok(None),
+                entries => entries?,
+            };
+            for entry in entries.keys() {
+                if keys.len() == most {
+                    return Ok(None);
+                }
+                keys.push(resolved.key_of(&entry?).map(Slice::from).ok_or_else(no_entry)?);
+            }
+        }
+        Ok(Some(keys))
     }
 
     /// The same index, which keeps these types as they are while it is used.

@@ -100,8 +100,8 @@ impl KeyspaceOptions {
             CODEC_LZ4 => self.compression = Some(Compression::Lz4),
             #[cfg(feature = "zstd")]
             CODEC_ZSTD => self.compression = Some(Compression::Zstd { level }),
-            #[cfg(not(all(feature = "lz4", feature = "zstd")))]
-            CODEC_LZ4 | CODEC_ZSTD => self.unbuilt_compression = Some((codec, level)),
+            // Of a library with both, the arms above have them all.
+            _ if matches!(codec, CODEC_LZ4 | CODEC_ZSTD) => self.unbuilt_compression = Some((codec, level)),
             _ => return None,
         }
         Some(())
