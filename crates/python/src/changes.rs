@@ -11,9 +11,11 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::SystemTime;
 
-/// A change: its kind, its keyspace, and a key and a value, or what the kind has in their places.
-type Shown<'py> = (&'static str, String, Bound<'py, PyAny>, Bound<'py, PyAny>);
+/// A change: its kind, its keyspace, a key and a value, or what the kind has in their places, and the time at which a
+/// record expires, in seconds since the start of 1970.
+type Shown<'py> = (&'static str, String, Bound<'py, PyAny>, Bound<'py, PyAny>, Option<f64>);
 
 /// An iterator over the batches of changes behind a position. It goes on when more was written.
 #[pyclass(module = "ogive._internal", frozen)]
@@ -46,34 +48,26 @@ impl ChangeIterator {
         // The end of a range need not be a whole key.
         let bound = |key: &[u8]| decode_key(py, types.keys, key).unwrap_or_else(|_| PyBytes::new(py, key).into_any());
         Ok(match change {
-            Change::Insert { keyspace, key, value, .. } => {
+            Change::Insert { keyspace, key, value, expires } => {
                 let value = decode_value(py, &types.values, &value)?;
-                ("put", keyspace.to_string(), decode_key(py, types.keys, &key)?, value)
+                let since = |time: SystemTime| time.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+                let expires = expires.map(|time| since(time).as_secs_f64());
+                ("put", keyspace.to_string(), decode_key(py, types.keys, &key)?, value, expires)
             }
             Change::Remove { keyspace, key } => {
-                ("remove", keyspace.to_string(), decode_key(py, types.keys, &key)?, none())
+                ("remove", keyspace.to_string(), decode_key(py, types.keys, &key)?, none(), None)
             }
             Change::RemoveRange { keyspace, start, end } => {
-                ("remove_range", keyspace.to_string(), bound(&start), end.map_or_else(none, |end| bound(&end)))
+                let end = end.map_or_else(none, |end| bound(&end));
+                ("remove_range", keyspace.to_string(), bound(&start), end, None)
             }
             Change::Ingest { keyspace, tables } => {
                 let records = RecordIterator::new(Some(tables.records()), types.clone(), Part::Items);
-                ("ingest", keyspace.to_string(), none(), Bound::new(py, records)?.into_any())
+                ("ingest", keyspace.to_string(), none(), Bound::new(py, records)?.into_any(), None)
             }
-            Change::DropKeyspace { keyspace } => ("drop", keyspace.to_string(), none(), none()),
-            other => ("unknown", format!("{other:?}"), none(), none()),
+            Change::DropKeyspace { keyspace } => ("drop", keyspace.to_string(), none(), none(), None),
+            other => ("unknown", format!("{other:?}"), none(), none(), None),
         })
-    }
-}
-
-fn keyspace_of(change: &Change) -> &str {
-    match change {
-        Change::Insert { keyspace, .. }
-        | Change::Remove { keyspace, .. }
-        | Change::RemoveRange { keyspace, .. }
-        | Change::Ingest { keyspace, .. }
-        | Change::DropKeyspace { keyspace } => keyspace,
-        _ => "",
     }
 }
 
@@ -89,7 +83,7 @@ impl ChangeIterator {
         let Some(batch) = py.detach(next).or_raise()? else { return Ok(None) };
         let (mut types, mut shown) = (HashMap::new(), Vec::with_capacity(batch.changes.len()));
         for change in batch.changes {
-            let name = keyspace_of(&change).to_owned();
+            let name = change.keyspace().to_owned();
             let known = match types.get(&name) {
                 Some(known) => Arc::clone(known),
                 None => self.types(py, &name)?,

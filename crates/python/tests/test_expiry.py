@@ -23,6 +23,18 @@ def test_records_expire_at_their_time(tmp_path: Path) -> None:
         assert db.setdefault(2, "eve") == "eve"
 
 
+def test_followers_get_the_times_of_records(tmp_path: Path) -> None:
+    with ogive.open(tmp_path / "s", key=int, value=str) as db:
+        since = db.subscribe("search")
+        due = datetime(2031, 1, 31, tzinfo=timezone.utc)
+        db.insert_with(1, "ada", expires=due)
+        db[2] = "bob"
+        db.insert_with(3, "cid", ttl=1e15)
+        changes = [change for batch in db.changes(since) for change in batch.changes]
+        assert [change.expires for change in changes[:2]] == [due, None]
+        assert changes[2].expires is not None and changes[2].expires.year == 9999
+
+
 def test_a_time_is_given_once_and_with_its_zone(tmp_path: Path) -> None:
     with ogive.open(tmp_path / "s", key=int, value=str) as db:
         with pytest.raises(ogive.InvalidArgument, match="ttl= or expires="):

@@ -37,7 +37,7 @@ fn an_index_is_created_listed_used_and_dropped() {
     db(&folder, &["delete", "s", "1", "--keyspace", "users"]).exits_with(0);
     db(&folder, &["import", "s", "more.csv", "--key", "id", "--keyspace", "users"]).exits_with(1).complains_of("\"2\"");
     let get = |arguments: &[&str]| db(&folder, &[&["index", "get", "s", "by_email"], arguments].concat());
-    get(&["ann@x"]).exits_with(0).prints("");
+    get(&["ann@x"]).exits_with(1).complains_of("ann@x: not found");
     get(&["dan@x"]).exits_with(0).prints("4\tDan\tdan@x\n");
     get(&["--from", "bob@x", "--to", "dan@x"]).exits_with(0).prints("2\tBob\tbob@x\n");
     get(&["--reverse", "--limit", "1", "--keys-only"]).exits_with(0).prints("4\n");

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -23,6 +24,8 @@ class Change:
     keyspace: str
     key: Any
     value: Any
+    expires: datetime | None = None
+    """When a record that was put expires, in UTC. Expiry itself is no change."""
 
 
 @dataclass(frozen=True)
@@ -44,4 +47,12 @@ class Changes:
 
     def __next__(self) -> ChangeBatch:
         position, changes = next(self._changes)
-        return ChangeBatch(position, [Change(*change) for change in changes])
+        return ChangeBatch(position, [Change(*change, _time(expires)) for *change, expires in changes])
+
+
+def _time(seconds: float | None) -> datetime | None:
+    try:
+        return None if seconds is None else datetime.fromtimestamp(seconds, timezone.utc)
+    except (OverflowError, ValueError):
+        # Later than any time of Python.
+        return datetime.max.replace(tzinfo=timezone.utc)

@@ -47,7 +47,8 @@ Examples:
   ogive db index get shop by_score --from 10 --reverse --limit 3
 
 Prints the records as `ogive scan` does, all as of one time. Bounds stand for all records with their values: --from has
-them, and --to does not.";
+them, and --to does not. Values are as the index has them: in small letters for lower(COLUMN). If no record has the
+VALUES, prints 'not found' to standard error and exits with 1.";
 
 subcommands! {
     /// The sub-commands.
