@@ -80,6 +80,9 @@ pub(in crate::lsm) struct VisibleKey<'a> {
 pub(in crate::lsm) trait CaptureValue {
     type Captured;
 
+    /// Whether entries that expire are returned as they are stored.
+    const WITH_EXPIRED: bool = false;
+
     /// Called at the end of each step.
     #[inline]
     fn ended(&self, _step: LookupStep) {}
@@ -170,6 +173,32 @@ impl CaptureValue for CopyValue<'_> {
     }
 }
 
+/// Returns what is stored as a slice that shares its buffer, with the time of an entry that expires.
+struct ShareStored;
+
+impl CaptureValue for ShareStored {
+    type Captured = Slice;
+
+    const WITH_EXPIRED: bool = true;
+
+    fn of_memtable(&mut self, memtable: &Memtable, wanted: VisibleKey<'_>) -> Option<KeyEntry<Slice>> {
+        ShareValue(|_| {}).of_memtable(memtable, wanted)
+    }
+
+    fn of_table(
+        &mut self,
+        table: &TableFile,
+        wanted: VisibleKey<'_>,
+        window: Option<PositionWindow>,
+    ) -> Result<Option<KeyEntry<Slice>>> {
+        ShareValue(|_| {}).of_table(table, wanted, window)
+    }
+
+    fn take_expiry(&mut self, captured: Slice) -> (u64, Slice) {
+        take_expiry(captured)
+    }
+}
+
 /// Takes the time off the value of an expiring entry; 0, by which it has expired, if there is none.
 fn take_expiry(stored: Slice) -> (u64, Slice) {
     let time_ms = split_expiry(&stored).map_or(0, |(time_ms, _)| time_ms);
@@ -184,17 +213,18 @@ impl KeyspaceView {
         tables.map(|table| table.table.block_bytes()).max().unwrap_or(1).max(1)
     }
 
-    /// Finds the record of a key at a point; `None` if it was removed, has expired, or was never present.
+    /// What a lookup has found, as its reader sees it. Absent keys, which are most of what is looked up in some stores,
+    /// do not come here.
     #[inline]
-    pub(in crate::lsm) fn find<T: CaptureValue>(
+    fn seen<T: CaptureValue>(
         &self,
-        key: &[u8],
+        found: Option<(ValueKind, T::Captured)>,
         point: ReadPoint,
-        mut take: T,
-    ) -> Result<Option<(ValueKind, T::Captured)>> {
-        match self.find_newest(key, point.at, &mut take)? {
-            Some((kind, value)) if kind.expires() => Ok(self.unexpired((kind, value), point, &mut take)),
-            found => Ok(found),
+        take: &mut T,
+    ) -> Option<(ValueKind, T::Captured)> {
+        match found {
+            Some((kind, value)) if !T::WITH_EXPIRED && kind.expires() => self.unexpired((kind, value), point, take),
+            found => found,
         }
     }
 
@@ -230,22 +260,22 @@ impl KeyspaceView {
     /// The time at which the newest entry of a key at or below `at` expires, if it does, in milliseconds since the
     /// start of 1970.
     pub(in crate::lsm) fn expiry_of(&self, key: &[u8], at: Sequence) -> Result<Option<u64>> {
-        let found = self.find_newest(key, at, &mut ShareValue(|_| {}))?;
+        let found = self.find(key, ReadPoint::with_expired(at), ShareStored)?;
         Ok(found.and_then(|(kind, value)| Entry { key, sequence: at, kind, value: &value }.expires_ms()))
     }
 
-    /// Finds the newest entry of a key at or below `at`, whether or not it has expired; `None` if it is a removal, or
-    /// there is none.
+    /// Finds the record of a key at a point; `None` if it was removed, has expired, or was never present.
     ///
     /// Sources are searched newest first. Every older source has only older entries of the key, so the first source
     /// with an answer decides.
     #[inline]
-    fn find_newest<T: CaptureValue>(
+    pub(in crate::lsm) fn find<T: CaptureValue>(
         &self,
         key: &[u8],
-        at: Sequence,
-        take: &mut T,
+        point: ReadPoint,
+        mut take: T,
     ) -> Result<Option<(ValueKind, T::Captured)>> {
+        let at = point.at;
         let wanted = VisibleKey { key, at };
         for memtable in self.memtables() {
             if memtable.is_empty() {
@@ -254,7 +284,7 @@ impl KeyspaceView {
             let source = SourceAnswer { hidden: memtable.covering(key, at), entry: take.of_memtable(memtable, wanted) };
             if let Some(found) = source.decide() {
                 take.ended(LookupStep::SearchMemtables);
-                return Ok(found);
+                return Ok(self.seen(found, point, &mut take));
             }
         }
         take.ended(LookupStep::SearchMemtables);
@@ -263,7 +293,7 @@ impl KeyspaceView {
                 take.ended(LookupStep::FindTable);
                 let entry = take.of_table(table, wanted, None)?;
                 if let Some(found) = (SourceAnswer { hidden: table.covering(key, at), entry }).decide() {
-                    return Ok(found);
+                    return Ok(self.seen(found, point, &mut take));
                 }
             }
         }
@@ -273,7 +303,7 @@ impl KeyspaceView {
             if let Some((table, window)) = routed {
                 let entry = take.of_table(table, wanted, window)?;
                 if let Some(found) = (SourceAnswer { hidden: table.covering(key, at), entry }).decide() {
-                    return Ok(found);
+                    return Ok(self.seen(found, point, &mut take));
                 }
             }
         }

@@ -168,6 +168,7 @@ impl ReadPoint {
     }
 
     /// The same time, with operations up to a number only.
+    #[inline]
     pub(in crate::lsm) fn up_to(self, at: Sequence) -> Self {
         Self { at: self.at.min(at), ..self }
     }
