@@ -1,6 +1,7 @@
 //! Stores of asynchronous programs. Goal: futures answer as plain calls do, on any runtime; what memory answers is
 //! ready at once; dropping a future cancels what has not begun, and nothing else; panics are errors; threads are
-//! bounded. Method: a runtime of some lines, stores whose syncs wait for the test, and calls that wait for each other.
+//! bounded. Method: a runtime of some lines, stores whose reads and syncs wait for the test, and calls that wait for
+//! each other.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 #![expect(clippy::disallowed_methods, reason = "a runtime parks its thread, and tests wait for others")]
@@ -124,14 +125,18 @@ fn futures_answer_as_plain_calls_do() {
 
 #[test]
 fn a_get_that_memory_answers_is_ready_at_once() {
-    let memory = MemoryStorage::new();
+    let (memory, gate) = (MemoryStorage::new(), Arc::new(Gate::default()));
     let db = open(Arc::new(memory.clone()));
     db.db().insert("short", "1").unwrap();
     db.db().insert("long", vec![7; 1000]).unwrap();
+    // No read ends before the first poll returns.
     let is_ready = |db: &AsyncDb, key: &str| {
         let default = default_of(db);
+        gate.set(true);
         let mut get = Box::pin(db.get(&default, key));
-        match poll_once(&mut get) {
+        let polled = poll_once(&mut get);
+        gate.set(false);
+        match polled {
             Poll::Ready(found) => (true, found.unwrap()),
             Poll::Pending => (false, block_on(get).unwrap()),
         }
@@ -139,7 +144,7 @@ fn a_get_that_memory_answers_is_ready_at_once() {
     assert!(is_ready(&db, "short").0 && is_ready(&db, "absent").0);
     db.db().compact().unwrap();
     db.db().close().unwrap();
-    let db = open(Arc::new(memory));
+    let db = open(Arc::new(GatedStorage { inner: Arc::new(memory), gate: Arc::clone(&gate) }));
     // A block has to be read, and then is in memory; a value in a value file is read each time.
     for (round, key) in [(0, "short"), (1, "short"), (1, "long")] {
         let (ready, found) = is_ready(&db, key);
@@ -150,7 +155,7 @@ fn a_get_that_memory_answers_is_ready_at_once() {
     }
 }
 
-/// A storage whose syncs of files wait while its gate is shut.
+/// A storage whose reads and syncs of files wait while its gate is shut.
 #[derive(Clone, Debug)]
 struct GatedStorage {
     inner: Arc<dyn Storage>,
@@ -178,8 +183,8 @@ impl Gate {
 }
 
 #[derive(Debug)]
-struct GatedFile {
-    inner: Arc<dyn UpdatableFile>,
+struct GatedFile<F: ?Sized> {
+    inner: Arc<F>,
     gate: Arc<Gate>,
 }
 
@@ -188,12 +193,27 @@ impl StorageWrapper for GatedStorage {
         &*self.inner
     }
 
+    fn open(&self, name: &str) -> Result<Arc<dyn ReadableFile>> {
+        Ok(Arc::new(GatedFile { inner: self.inner.open(name)?, gate: Arc::clone(&self.gate) }))
+    }
+
     fn create_update(&self, name: &str) -> Result<Arc<dyn UpdatableFile>> {
         Ok(Arc::new(GatedFile { inner: self.inner.create_update(name)?, gate: Arc::clone(&self.gate) }))
     }
 }
 
-impl ReaderWrapper for GatedFile {
+impl ReaderWrapper for GatedFile<dyn ReadableFile> {
+    fn inner(&self) -> &dyn ReadableFile {
+        &*self.inner
+    }
+
+    fn read(&self, request: ReadRequest<'_>) -> Result<()> {
+        self.gate.pass();
+        self.inner.read(request)
+    }
+}
+
+impl ReaderWrapper for GatedFile<dyn UpdatableFile> {
     fn inner(&self) -> &dyn ReadableFile {
         &*self.inner
     }
@@ -203,7 +223,7 @@ impl ReaderWrapper for GatedFile {
     }
 }
 
-impl UpdaterWrapper for GatedFile {
+impl UpdaterWrapper for GatedFile<dyn UpdatableFile> {
     fn updatable(&self) -> &dyn UpdatableFile {
         &*self.inner
     }
