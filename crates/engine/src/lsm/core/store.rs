@@ -71,7 +71,7 @@ impl Core {
 
     /// The newest operation visible to readers, at the time of now.
     pub(in crate::lsm) fn newest_point(&self) -> ReadPoint {
-        ReadPoint { at: self.visible(), now_ms: None }.fixed(&self.contents.time)
+        ReadPoint::NEWEST.up_to(self.visible()).fixed(&self.contents.time)
     }
 
     /// The times for the manifest to have; a clock that is too far ahead is reported.

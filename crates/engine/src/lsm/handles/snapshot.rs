@@ -58,7 +58,7 @@ impl DbSnapshot {
 
     /// What it sees.
     fn point(&self) -> ReadPoint {
-        ReadPoint { at: self.pin.id.0, now_ms: Some(self.pin.kept.now_ms) }
+        ReadPoint::at_time(self.pin.id.0, self.pin.kept.now_ms)
     }
 
     /// The keyspace with this name, if the store has one, or had one that was dropped since; its handle reads with this

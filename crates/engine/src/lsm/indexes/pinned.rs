@@ -13,7 +13,7 @@ pub(in crate::lsm) struct PinnedNewest<'a> {
 
 impl PinnedNewest<'_> {
     pub(in crate::lsm) fn point(&self) -> ReadPoint {
-        ReadPoint { at: self.id.0, now_ms: Some(self.now_ms) }
+        ReadPoint::at_time(self.id.0, self.now_ms)
     }
 }
 

@@ -121,5 +121,5 @@ impl Core {
 
 /// Whether a row has not expired.
 fn is_alive(row: &EntryValues, point: ReadPoint) -> bool {
-    row.expires_ms.is_none_or(|expires_ms| point.now_ms.is_some_and(|now_ms| expires_ms > now_ms))
+    row.expires_ms.is_none_or(|expires_ms| point.fixed_ms().is_some_and(|now_ms| expires_ms > now_ms))
 }

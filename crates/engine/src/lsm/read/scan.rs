@@ -51,7 +51,7 @@ pub(in crate::lsm) fn positioned_cursor(
     bounds: &ScanBounds,
     forward: bool,
 ) -> Result<VisibleCursor> {
-    let now_ms = point.now_ms.unwrap_or_else(|| view.time.now_if_used());
+    let now_ms = point.fixed(&view.time).now_ms(&view.time);
     let mut visible = VisibleCursor::new(sources(view), view.tombstones(), point.at, now_ms);
     match (forward, if forward { &bounds.0 } else { &bounds.1 }) {
         (true, Bound::Unbounded) => visible.first()?,

@@ -181,8 +181,13 @@ impl VisibleCursor {
     /// The current entry; `None` before the first, behind the last, and before the first move.
     #[inline]
     pub(crate) fn entry(&self) -> Option<Entry<'_>> {
+        // All but few calls of a scan.
+        if matches!(self.position, VisiblePosition::Here) { self.cursor.entry() } else { self.other_entry() }
+    }
+
+    /// The current entry, if it is not that of the cursor as it is.
+    fn other_entry(&self) -> Option<Entry<'_>> {
         match self.position {
-            VisiblePosition::Here => self.cursor.entry(),
             VisiblePosition::HereExpiring => self.cursor.entry().map(Entry::without_expiry),
             VisiblePosition::Before => Some(Entry {
                 key: &self.key,
@@ -190,7 +195,7 @@ impl VisibleCursor {
                 kind: self.stashed.kind,
                 value: &self.stashed.value,
             }),
-            VisiblePosition::Nowhere | VisiblePosition::Parked(_) | VisiblePosition::Failed => None,
+            _ => None,
         }
     }
 
@@ -210,11 +215,19 @@ impl VisibleCursor {
     /// The value of the current entry, sharing its buffer.
     #[inline]
     pub(crate) fn value_slice(&self) -> Option<Slice> {
+        if matches!(self.position, VisiblePosition::Here) {
+            self.cursor.value_slice()
+        } else {
+            self.other_value_slice()
+        }
+    }
+
+    /// As [`Self::other_entry`].
+    fn other_value_slice(&self) -> Option<Slice> {
         match self.position {
-            VisiblePosition::Here => self.cursor.value_slice(),
             VisiblePosition::HereExpiring => self.cursor.value_slice().map(|value| value.without_first(EXPIRY_BYTES)),
             VisiblePosition::Before => Some(self.stashed.value.clone()),
-            VisiblePosition::Nowhere | VisiblePosition::Parked(_) | VisiblePosition::Failed => None,
+            _ => None,
         }
     }
 
@@ -271,7 +284,6 @@ impl VisibleCursor {
 
     /// Moves the cursor of a parked one to its first entry at or after `key`: by steps if they are few, since a seek
     /// searches in every source.
-    #[cold]
     fn leave_forward(&mut self, side: ParkedSide) -> Result<()> {
         for _ in 0..if side == ParkedSide::Below { STEPS_BEFORE_SEEK } else { 0 } {
             if self.cursor.entry().is_none_or(|entry| entry.key >= self.key.as_slice()) {
@@ -301,16 +313,25 @@ impl VisibleCursor {
             match this.position {
                 // An entry with sequence number 0 is the last version of its key.
                 VisiblePosition::Here if this.is_oldest_version => this.cursor.next()?,
-                VisiblePosition::Here | VisiblePosition::HereExpiring => this.skip_key()?,
-                VisiblePosition::Before => {
-                    this.key.push(0);
-                    this.cursor.seek(&this.key, SEQUENCE_MAX)?;
-                }
-                VisiblePosition::Parked(side) => this.leave_forward(side)?,
+                VisiblePosition::Here => this.skip_key()?,
                 VisiblePosition::Nowhere | VisiblePosition::Failed => return Ok(()),
+                _ => this.leave_other_entry()?,
             }
             this.find_visible_forward()
         })
+    }
+
+    /// Moves the cursor behind the current key, or to that of a parked one.
+    #[cold]
+    fn leave_other_entry(&mut self) -> Result<()> {
+        match self.position {
+            VisiblePosition::HereExpiring => self.skip_key(),
+            VisiblePosition::Parked(side) => self.leave_forward(side),
+            _ => {
+                self.key.push(0);
+                self.cursor.seek(&self.key, SEQUENCE_MAX)
+            }
+        }
     }
 
     /// Moves to the previous visible key, if there is a current one.

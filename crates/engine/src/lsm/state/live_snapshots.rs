@@ -42,10 +42,10 @@ impl LiveSnapshots {
     /// Registers a snapshot at the point that `newest` returns, read under the lock, so that no compaction misses it.
     pub(in crate::lsm) fn acquire(&self, newest: impl FnOnce() -> ReadPoint) -> (SnapshotId, Arc<KeptKeyspaces>) {
         let mut live_snapshots = self.0.lock();
-        let ReadPoint { at: sequence, now_ms } = newest();
-        let last = live_snapshots.range((sequence, 0)..=(sequence, u64::MAX)).next_back();
-        let id = (sequence, last.map_or(0, |((_, number), _)| number + 1));
-        let kept = Arc::new(KeptKeyspaces { now_ms: now_ms.unwrap_or(0), dropped: Mutex::default() });
+        let point = newest();
+        let last = live_snapshots.range((point.at, 0)..=(point.at, u64::MAX)).next_back();
+        let id = (point.at, last.map_or(0, |((_, number), _)| number + 1));
+        let kept = Arc::new(KeptKeyspaces { now_ms: point.fixed_ms().unwrap_or(0), dropped: Mutex::default() });
         live_snapshots.insert(id, Arc::clone(&kept));
         (id, kept)
     }

@@ -242,7 +242,7 @@ impl KeyspaceView {
 
     /// Whether a record that expires at a time is seen.
     fn is_alive(&self, expires_ms: u64, point: ReadPoint) -> bool {
-        expires_ms > point.now_ms.unwrap_or_else(|| self.time.now_ms())
+        expires_ms > point.now_ms(&self.time)
     }
 
     /// The record of the newest entry of a key, unless it has expired.

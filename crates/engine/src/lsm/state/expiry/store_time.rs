@@ -150,21 +150,30 @@ impl StoreTime {
     }
 }
 
-/// What a reader sees of a store: the operations up to a number, without the records that have expired by a time.
+/// What a reader sees of a store: the operations up to a number, without the records that have expired by a time. Two
+/// words, so that it is passed in registers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::lsm) struct ReadPoint {
     pub(in crate::lsm) at: Sequence,
-    /// The time since 1970, or that of the read.
-    pub(in crate::lsm) now_ms: Option<u64>,
+    /// The time since 1970, or [`TIME_OF_READ_MS`].
+    time_ms: u64,
 }
+
+/// Stands for the time of the read, which is asked for only if an entry expires.
+const TIME_OF_READ_MS: u64 = u64::MAX;
 
 impl ReadPoint {
     /// All operations, at the time of the read.
-    pub(in crate::lsm) const NEWEST: Self = Self { at: Sequence::MAX, now_ms: None };
+    pub(in crate::lsm) const NEWEST: Self = Self { at: Sequence::MAX, time_ms: TIME_OF_READ_MS };
 
     /// The operations up to a number, with those that have expired.
     pub(in crate::lsm) fn with_expired(at: Sequence) -> Self {
-        Self { at, now_ms: Some(0) }
+        Self { at, time_ms: 0 }
+    }
+
+    /// The operations up to a number, at a time.
+    pub(in crate::lsm) fn at_time(at: Sequence, now_ms: u64) -> Self {
+        Self { at, time_ms: now_ms.min(TIME_OF_READ_MS - 1) }
     }
 
     /// The same time, with operations up to a number only.
@@ -176,7 +185,19 @@ impl ReadPoint {
     /// The same for a reader that goes on for a while: its time is that of its beginning.
     #[inline]
     pub(in crate::lsm) fn fixed(self, time: &StoreTime) -> Self {
-        Self { now_ms: Some(self.now_ms.unwrap_or_else(|| time.now_if_used())), ..self }
+        self.fixed_ms().map_or_else(|| Self::at_time(self.at, time.now_if_used()), |_| self)
+    }
+
+    /// The time, unless it is that of the read.
+    #[inline]
+    pub(in crate::lsm) fn fixed_ms(self) -> Option<u64> {
+        Some(self.time_ms).filter(|&time_ms| time_ms != TIME_OF_READ_MS)
+    }
+
+    /// The time as of which it sees records that expire, by the time of the store.
+    #[inline]
+    pub(in crate::lsm) fn now_ms(self, time: &StoreTime) -> u64 {
+        self.fixed_ms().unwrap_or_else(|| time.now_ms())
     }
 }
 
