@@ -28,6 +28,7 @@ mod storage;
 pub use fast_paths::FastPaths;
 pub use local::folder::LocalStorage;
 pub(crate) use local::large_buffer::{LARGE_PAGE_BYTES, LargeBuffer};
+pub(crate) use profile::boot::SinceBoot;
 pub(crate) use profile::clock::unix_time_s;
 pub(crate) use profile::curve::save_text;
 pub use profile::curve::{Profile, ProfilePoint, ReadQuantiles};

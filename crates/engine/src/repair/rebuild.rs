@@ -113,7 +113,7 @@ pub(super) fn rebuild(
 fn times(edit: &ManifestEdit, stale: Option<&ManifestState>) -> Option<RecordedTimes> {
     let expire = edit.added.iter().any(|(.., table)| table.expiring.is_some())
         || edit.options.iter().any(|(_, options)| options.expiry.is_some());
-    let by_clock = || expire.then(|| RecordedTimes { told_ms: 0, base_ms: unix_time_ms() });
+    let by_clock = || expire.then(|| RecordedTimes { base_ms: unix_time_ms(), ..RecordedTimes::default() });
     stale.and_then(|state| state.times).or_else(by_clock)
 }
 

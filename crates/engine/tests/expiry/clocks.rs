@@ -60,6 +60,24 @@ fn a_clock_far_ahead_expires_nothing_beyond_a_day_and_refuses_writes_that_expire
 }
 
 #[test]
+fn a_store_that_was_closed_for_long_goes_on_unless_the_machine_was_started_again() {
+    let (clock, db, storage) = store();
+    db.insert_with("a", "1", at(START + 40 * DAY)).unwrap();
+    db.close().unwrap();
+    clock.pass(50 * DAY);
+    let reader = Db::open_read_only(storage.clone(), &small(&clock)).unwrap();
+    assert_eq!(reader.get("a").unwrap(), None);
+    let db = Db::open(storage.clone(), &small(&clock)).unwrap();
+    db.insert_with("b", "1", at(START + 90 * DAY)).unwrap();
+    db.close().unwrap();
+    clock.restart();
+    clock.pass(50 * DAY);
+    let db = Db::open(storage, &small(&clock)).unwrap();
+    let refused = db.insert_with("c", "1", at(START + 200 * DAY)).unwrap_err();
+    assert!(refused.cause == Cause::Input && db.get("b").unwrap().is_some(), "{refused}");
+}
+
+#[test]
 fn readers_of_other_processes_use_their_own_clocks() {
     let (_, db, storage) = store();
     db.insert_with("a", "1", at(START + HOUR)).unwrap();

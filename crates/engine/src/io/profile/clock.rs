@@ -1,5 +1,6 @@
 //! The clock and the random source of the machine.
 
+use super::boot::{SinceBoot, since_boot};
 use std::cell::Cell;
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::time::{Instant, SystemTime};
@@ -42,6 +43,11 @@ pub fn unix_time_ms() -> u64 {
     let elapsed = || SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
     let stopped_ms = TIME_S.get().map(|time_s| time_s.saturating_mul(1000));
     stopped_ms.unwrap_or_else(|| elapsed().map_or(0, |elapsed| elapsed.as_millis() as u64))
+}
+
+/// What has passed since the machine was started, if it is known; not while a test has stopped the clock of the thread.
+pub(super) fn time_since_boot() -> Option<SinceBoot> {
+    if TIME_S.get().is_some() { None } else { since_boot() }
 }
 
 /// Stops the clock of `unix_time_s` on this thread at a time, so that a test can let time pass; `None` starts it

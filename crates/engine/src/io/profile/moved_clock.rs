@@ -1,6 +1,7 @@
 //! The clocks that a store tells the time by: those of the machine, or ones that a test moves.
 
-use super::clock::{Timer, unix_time_ms};
+use super::boot::SinceBoot;
+use super::clock::{Timer, time_since_boot, unix_time_ms};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -15,6 +16,8 @@ pub struct Clock {
 struct MovedTimes {
     unix_ms: AtomicU64,
     passed_ms: AtomicU64,
+    /// How often the machine was started.
+    boot: AtomicU64,
 }
 
 impl Default for Clock {
@@ -26,7 +29,8 @@ impl Default for Clock {
 impl Clock {
     /// A clock that stands still until it is moved; its clones move with it.
     pub fn moved_by_hand(unix_ms: u64) -> Self {
-        let moved = MovedTimes { unix_ms: AtomicU64::new(unix_ms), passed_ms: AtomicU64::new(0) };
+        let moved =
+            MovedTimes { unix_ms: AtomicU64::new(unix_ms), passed_ms: AtomicU64::new(0), boot: AtomicU64::new(1) };
         Self { moved: Some(Arc::new(moved)), ..Self::default() }
     }
 
@@ -39,6 +43,22 @@ impl Clock {
     pub fn passed_ms(&self) -> u64 {
         let passed = |moved: &Arc<MovedTimes>| moved.passed_ms.load(Ordering::SeqCst);
         self.moved.as_ref().map_or_else(|| (self.started.elapsed_us() / 1e3) as u64, passed)
+    }
+
+    /// What has passed since the machine was started, if that is known.
+    pub(crate) fn since_boot(&self) -> Option<SinceBoot> {
+        let since = |moved: &Arc<MovedTimes>| {
+            let boot = moved.boot.load(Ordering::SeqCst);
+            Some(SinceBoot { boot, ms: moved.passed_ms.load(Ordering::SeqCst) })
+        };
+        self.moved.as_ref().map_or_else(time_since_boot, since)
+    }
+
+    /// Starts the machine again, if the clock is moved by hand: nothing tells how long it was off.
+    pub fn restart(&self) {
+        if let Some(moved) = &self.moved {
+            moved.boot.fetch_add(1, Ordering::SeqCst);
+        }
     }
 
     /// Lets time pass, by both clocks, if they are moved by hand.

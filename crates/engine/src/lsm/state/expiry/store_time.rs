@@ -2,18 +2,19 @@
 //!
 //! ```text
 //! base     the time of day as of the last edit of the manifest, if that was credible; else the base before, and what
-//!          has passed since then by a clock that does not jump
+//!          has passed since then by a clock that does not jump: since the machine was started, or the store opened
 //! bound    base + what has passed since then + 24 h
 //! time     the time of day, at most the bound; it never goes back, also when the store is opened again
 //! ```
 //!
 //! So a clock that is set back lets no record come back, and one that is far ahead lets few records expire before their
-//! time, however often the manifest is written. Nothing tells how long a store was closed: an opening goes on from what
-//! the manifest has. After a longer time than the bound allows,
+//! time, however often the manifest is written. How long a store was closed is known as long as its machine runs: the
+//! manifest has the time since its start. Otherwise an opening goes on from the base that the manifest has, and after a
+//! longer time than the bound allows,
 //! [`DbExpiryOptions::clock_ahead_max`](crate::lsm::DbExpiryOptions::clock_ahead_max) says that the clock is right.
 
-use crate::io::Clock;
 use crate::io::local::sync::Mutex;
+use crate::io::{Clock, SinceBoot};
 use crate::lsm::state::entry::Sequence;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, SystemTime};
@@ -60,6 +61,23 @@ pub(crate) struct RecordedTimes {
     pub(crate) told_ms: u64,
     /// What the bound of later times is counted from.
     pub(crate) base_ms: u64,
+    /// When that was, if it is known.
+    pub(crate) since_boot: Option<SinceBoot>,
+}
+
+impl RecordedTimes {
+    /// The later ones of both.
+    pub(crate) fn latest(self, other: Self) -> Self {
+        let later = if other.base_ms >= self.base_ms { other } else { self };
+        Self { told_ms: self.told_ms.max(other.told_ms), ..later }
+    }
+
+    /// The base as of now.
+    fn base_now_ms(self, clock: &Clock) -> u64 {
+        let passed = self.since_boot.zip(clock.since_boot()).filter(|(then, now)| then.boot == now.boot);
+        let passed_ms = passed.map_or(0, |(then, now)| now.ms.saturating_sub(then.ms));
+        self.base_ms.saturating_add(passed_ms)
+    }
 }
 
 /// The base, and what had passed then.
@@ -100,12 +118,13 @@ impl StoreTime {
 
     /// Notes the times that the manifest has.
     pub(in crate::lsm) fn note_recorded(&self, recorded: Option<RecordedTimes>) {
-        let Some(RecordedTimes { told_ms, base_ms }) = recorded else { return };
+        let Some(recorded) = recorded else { return };
         let mut base = self.base.lock();
-        if base_ms > base.unix_ms {
-            *base = TimeBase { unix_ms: base_ms, passed_ms: self.clock.passed_ms() };
+        let noted = TimeBase { unix_ms: recorded.base_now_ms(&self.clock), passed_ms: self.clock.passed_ms() };
+        if noted.unix_ms > base.unix_ms.saturating_add(noted.passed_ms.saturating_sub(base.passed_ms)) {
+            *base = noted;
         }
-        self.told_ms.fetch_max(told_ms, Ordering::AcqRel);
+        self.told_ms.fetch_max(recorded.told_ms, Ordering::AcqRel);
         self.is_used.store(true, Ordering::Release);
     }
 
@@ -113,7 +132,8 @@ impl StoreTime {
     pub(in crate::lsm) fn to_record(&self) -> RecordedTimes {
         let (reading, base_ms) = self.read_from_base();
         let base_ms = if reading.is_ahead { base_ms } else { reading.clock_ms.max(base_ms) };
-        RecordedTimes { told_ms: reading.now_ms, base_ms: base_ms.min(reading.now_ms) }
+        let since_boot = self.clock.since_boot();
+        RecordedTimes { told_ms: reading.now_ms, base_ms: base_ms.min(reading.now_ms), since_boot }
     }
 
     /// The time, and that of the clock.
@@ -214,7 +234,7 @@ mod tests {
     const HOUR: u64 = 3_600_000;
 
     fn time(clock: &Clock, recorded_ms: u64) -> StoreTime {
-        let recorded = RecordedTimes { told_ms: recorded_ms, base_ms: recorded_ms };
+        let recorded = RecordedTimes { told_ms: recorded_ms, base_ms: recorded_ms, since_boot: None };
         StoreTime::new(clock.clone(), Duration::from_secs(24 * 3600), Some(recorded))
     }
 
@@ -240,7 +260,7 @@ mod tests {
             let now_ms = (1024 + passed) * HOUR;
             assert_eq!(time.read(), TimeReading { now_ms, clock_ms: (8999 + passed) * HOUR, is_ahead: true });
             let recorded = time.to_record();
-            assert_eq!(recorded, RecordedTimes { told_ms: now_ms, base_ms: (1000 + passed) * HOUR });
+            assert_eq!((recorded.told_ms, recorded.base_ms), (now_ms, (1000 + passed) * HOUR));
             time.note_recorded(Some(recorded));
             time = StoreTime::new(clock.clone(), Duration::from_secs(24 * 3600), Some(recorded));
             clock.pass(HOUR);
@@ -250,6 +270,23 @@ mod tests {
         time.note_recorded(Some(time.to_record()));
         clock.set_unix_ms(1044 * HOUR);
         assert!(!time.read().is_ahead);
+    }
+
+    #[test]
+    fn how_long_a_store_was_closed_is_known_until_the_machine_is_started_again() {
+        let clock = Clock::moved_by_hand(1000 * HOUR);
+        let recorded = time(&clock, 1000 * HOUR).to_record();
+        let opened = || StoreTime::new(clock.clone(), Duration::from_secs(24 * 3600), Some(recorded));
+        clock.pass(500 * HOUR);
+        assert_eq!(opened().read(), TimeReading { now_ms: 1500 * HOUR, clock_ms: 1500 * HOUR, is_ahead: false });
+        clock.set_unix_ms(1525 * HOUR);
+        assert_eq!(opened().read(), TimeReading { now_ms: 1524 * HOUR, clock_ms: 1525 * HOUR, is_ahead: true });
+        clock.restart();
+        assert_eq!(opened().read(), TimeReading { now_ms: 1024 * HOUR, clock_ms: 1525 * HOUR, is_ahead: true });
+        // The later base counts, with what was known of its time.
+        let later = RecordedTimes { told_ms: 1, base_ms: recorded.base_ms + 1, since_boot: None };
+        let latest = RecordedTimes { told_ms: recorded.told_ms, ..later };
+        assert_eq!((recorded.latest(later), later.latest(recorded)), (latest, latest));
     }
 
     #[test]

@@ -4,6 +4,7 @@ use super::index_record::IndexRecord;
 use super::keyspace_options::KeyspaceOptions;
 use super::levels::LEVELS;
 use super::table::{TableFileMeta, put_bytes, take_bytes};
+use crate::io::SinceBoot;
 use crate::lsm::state::entry::{KeyspaceId, SEQUENCE_MAX, Sequence, put_varint, take_varint};
 use crate::lsm::state::expiry::store_time::RecordedTimes;
 use crate::lsm::state::value_forms::ValueForms;
@@ -166,9 +167,12 @@ impl ManifestEdit {
             put_varint(out, u64::from(*id));
             put_bytes(out, &options.encode());
         }
-        if let Some(RecordedTimes { told_ms, base_ms }) = self.times {
+        if let Some(RecordedTimes { told_ms, base_ms, since_boot }) = self.times {
+            let SinceBoot { boot, ms } = since_boot.unwrap_or(SinceBoot { boot: 0, ms: 0 });
             put_varint(out, told_ms);
             put_varint(out, base_ms);
+            out.extend_from_slice(&boot.to_le_bytes());
+            put_varint(out, ms);
         }
     }
 
@@ -227,7 +231,11 @@ impl ManifestEdit {
             edit.options.push((take_keyspace(bytes, at)?, KeyspaceOptions::decode(take_bytes(bytes, at)?)?));
         }
         if *at < bytes.len() {
-            edit.times = Some(RecordedTimes { told_ms: take_varint(bytes, at)?, base_ms: take_varint(bytes, at)? });
+            let (told_ms, base_ms) = (take_varint(bytes, at)?, take_varint(bytes, at)?);
+            let boot = u64::from_le_bytes(*bytes.get(*at..)?.first_chunk()?);
+            *at += size_of::<u64>();
+            let since_boot = Some(SinceBoot { boot, ms: take_varint(bytes, at)? }).filter(|since| since.boot != 0);
+            edit.times = Some(RecordedTimes { told_ms, base_ms, since_boot });
         }
         let sequence_fits = edit.last_sequence.is_none_or(|sequence| sequence <= SEQUENCE_MAX);
         (*at == bytes.len() && sequence_fits).then_some(edit)

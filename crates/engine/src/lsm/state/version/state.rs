@@ -430,9 +430,7 @@ impl ManifestState {
     /// Notes the times of a store with records that expire: they never go back.
     pub(crate) fn note_times(&mut self, times: Option<RecordedTimes>) {
         let Some(times) = times else { return };
-        let before = self.times.unwrap_or_default();
-        let (told_ms, base_ms) = (before.told_ms.max(times.told_ms), before.base_ms.max(times.base_ms));
-        self.times = Some(RecordedTimes { told_ms, base_ms });
+        self.times = Some(self.times.unwrap_or_default().latest(times));
         self.format = self.format.max(EXPIRING_FORMAT);
     }
 

@@ -4,7 +4,7 @@
 
 use super::{ClosedLengths, Manifest, recover};
 use crate::block::compress::Compression;
-use crate::io::{MemoryStorage, Storage};
+use crate::io::{MemoryStorage, SinceBoot, Storage};
 use crate::lsm::objects::ObjectFolder;
 use crate::lsm::state::expiry::rule::ExpiryRule;
 use crate::lsm::state::expiry::store_time::RecordedTimes;
@@ -222,7 +222,11 @@ fn the_documents_index_is_what_the_code_writes_and_reads_in_a_manifest_of_the_th
 
 #[test]
 fn the_documents_times_and_rules_are_what_the_code_writes_and_reads_in_a_manifest_of_the_fifth_version() {
-    let times = RecordedTimes { told_ms: 1_700_000_000_123, base_ms: 1_700_000_000_000 };
+    let times = RecordedTimes {
+        told_ms: 1_700_000_000_123,
+        base_ms: 1_700_000_000_000,
+        since_boot: Some(SinceBoot { boot: 0x0807_0605_0403_0201, ms: 86_400_000 }),
+    };
     let after = KeyspaceOptions::default().expiry(ExpiryRule::After(Duration::from_secs(1800)));
     let edit = ManifestEdit { times: Some(times), options: vec![(0, after.clone())], ..ManifestEdit::default() };
     let (mut code, mut plain) = (Vec::new(), Vec::new());
@@ -234,7 +238,7 @@ fn the_documents_times_and_rules_are_what_the_code_writes_and_reads_in_a_manifes
     let memory = MemoryStorage::new();
     let storage: Arc<dyn Storage> = Arc::new(memory.clone());
     let mut manifest = Manifest::create(&storage, 4, &state, None).unwrap();
-    let earlier = RecordedTimes { told_ms: 5, base_ms: 5 };
+    let earlier = RecordedTimes { told_ms: 5, base_ms: 5, since_boot: None };
     let edit = ManifestEdit {
         times: Some(earlier),
         options: vec![(0, KeyspaceOptions::default())],
