@@ -34,7 +34,7 @@ mod repeat;
 pub mod shapes;
 
 pub use bad_sectors::BadSectors;
-pub use crash::{CrashFailure, CrashOptions, CrashPoint, CrashReport, enumerate_crashes};
+pub use crash::{CrashFailure, CrashOptions, CrashPoint, CrashReport, check_crashes, enumerate_crashes};
 pub use disk::SimulatedDisk;
 pub use fault::{Fault, FaultInjector, Operation, enumerate_faults};
 pub use histories::{Ending, HistoryTransaction, ListRead, check_history};
