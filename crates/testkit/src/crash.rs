@@ -3,6 +3,7 @@
 use crate::disk::SimulatedDisk;
 use crate::image::Survival;
 use crate::random::Random;
+use crate::repeat::Repeat;
 use std::fmt;
 
 /// The thoroughness of [`enumerate_crashes`].
@@ -91,6 +92,29 @@ pub fn enumerate_crashes<T>(
             return Ok(report);
         }
         stop += options.stride.max(1);
+    }
+}
+
+/// Runs [`enumerate_crashes`] on an empty disk for each of these seeds of a test binary, with two random images at each
+/// point.
+///
+/// # Panics
+/// When `check` refuses a disk.
+#[expect(clippy::panic, reason = "a test fails by panicking")]
+pub fn check_crashes<T>(
+    binary: &str,
+    seeds: impl IntoIterator<Item = u64>,
+    mut work: impl FnMut(&SimulatedDisk, u64) -> T,
+    mut check: impl FnMut(&T, &SimulatedDisk) -> Result<(), String>,
+) {
+    for seed in seeds {
+        let _repeat = Repeat::new(binary, seed);
+        let options = CrashOptions { random_images: 2, stride: 1, seed };
+        let start = SimulatedDisk::new();
+        let outcome = enumerate_crashes(options, &start, |disk| work(disk, seed), |done, disk, _| check(done, disk));
+        if let Err(failure) = outcome {
+            panic!("seed {seed}: {failure}");
+        }
     }
 }
 

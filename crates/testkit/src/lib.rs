@@ -6,7 +6,7 @@
 //! - [`FaultInjector`]: fails the k-th call to the storage.
 //! - [`BadSectors`]: a device that cannot read parts of files.
 //! - [`ReferenceTable`]: the expected answers of a table.
-//! - [`MovedRange`]: the expected records of a range whose ends are moved.
+//! - [`MovedRange`], [`MovedList`]: the expected records of a range whose ends are moved.
 //! - [`key_sets`]: keys that have broken learned indexes.
 //! - [`fast_paths`]: settings of the fast paths.
 //! - [`check_history`]: searches histories of transactions for anomalies.
@@ -34,14 +34,14 @@ mod repeat;
 pub mod shapes;
 
 pub use bad_sectors::BadSectors;
-pub use crash::{CrashFailure, CrashOptions, CrashPoint, CrashReport, enumerate_crashes};
+pub use crash::{CrashFailure, CrashOptions, CrashPoint, CrashReport, check_crashes, enumerate_crashes};
 pub use disk::SimulatedDisk;
 pub use fault::{Fault, FaultInjector, Operation, enumerate_faults};
 pub use histories::{Ending, HistoryTransaction, ListRead, check_history};
 pub use image::Survival;
 pub use joined::joined_values;
 pub use model::{Record, ReferenceTable};
-pub use moved_range::MovedRange;
+pub use moved_range::{MovedList, MovedRange};
 pub use objects::{Mishap, ObjectClient, SimulatedObjects};
 /// Counts the bytes allocated now and at most. In a test binary of its own:
 /// `#[global_allocator] static ALLOCATOR: PeakAlloc = PeakAlloc;`, then `reset_peak_usage` and `peak_usage`.

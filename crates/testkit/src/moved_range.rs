@@ -1,4 +1,4 @@
-//! The model of a range whose ends are moved: records of a sorted map between two bounds.
+//! Models of ranges whose ends are moved: records of a sorted map between two bounds, and elements of a list.
 
 use crate::model::Record;
 use std::collections::BTreeMap;
@@ -62,6 +62,45 @@ impl MovedRange {
     /// Whether steps have passed a key, present or not.
     pub fn has_passed(&self, key: &[u8]) -> bool {
         self.passed.iter().any(|bounds| is_within(key, bounds))
+    }
+}
+
+/// A range of all elements of a sorted list, in whatever order and with equal ones, whose ends are moved.
+#[derive(Clone, Debug)]
+pub struct MovedList<T> {
+    all: Vec<T>,
+    front: usize,
+    back: usize,
+}
+
+impl<T: Clone> MovedList<T> {
+    /// The elements of a sorted list.
+    pub fn new(all: Vec<T>) -> Self {
+        let back = all.len();
+        Self { all, front: 0, back }
+    }
+
+    /// The next element of one end.
+    pub fn step(&mut self, forward: bool) -> Option<T> {
+        if self.front >= self.back {
+            return None;
+        }
+        if forward {
+            self.front += 1;
+            return self.all.get(self.front - 1).cloned();
+        }
+        self.back -= 1;
+        self.all.get(self.back).cloned()
+    }
+
+    /// Moves the front behind the elements that are before a place.
+    pub fn seek(&mut self, is_before: impl Fn(&T) -> bool) {
+        self.front = self.all.partition_point(is_before);
+    }
+
+    /// Moves the back behind the elements that are at or before a place.
+    pub fn seek_for_prev(&mut self, is_not_behind: impl Fn(&T) -> bool) {
+        self.back = self.all.partition_point(is_not_behind);
     }
 }
 

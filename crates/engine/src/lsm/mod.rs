@@ -59,6 +59,7 @@ pub use handles::keyspace::{Keyspace, Swap};
 pub use handles::keyspace_index::{KeyspaceIndex, KeyspaceIndexRange};
 pub use handles::lookups::in_transaction::DbTransactionIndexRange;
 pub use handles::pinned_types::PinnedTypes;
+pub(crate) use handles::range::seek::MoveEnds;
 pub use handles::range::{DbRange, LazyRecord};
 pub use handles::snapshot::DbSnapshot;
 pub use handles::stats::{DbStats, KeyspaceStats, LevelStats};

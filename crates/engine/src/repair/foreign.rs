@@ -11,7 +11,7 @@
 //! Of two openings whose number ranges overlap, the one with fewer files is taken to be the copy's. In addition, each
 //! table states the opening that wrote each value file it points into; a value file of another opening, and one whose
 //! opening no table or log knows, is foreign. Not detected are tables and logs of a copy that are newer than all
-//! others, and ingested tables.
+//! others, and ingested tables that the newest manifest names.
 
 use super::recovering_cursor::ValueEvidence;
 use crate::block::header::StoreBinding;
@@ -23,8 +23,9 @@ use crate::vlog::ValueFile;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-/// The suffix added to the name of a file that is set aside, so that no store uses it.
+/// The suffixes added to the names of files that are set aside, so that no store uses them.
 pub(super) const FOREIGN_SUFFIX: &str = ".foreign";
+pub(super) const INGESTED_SUFFIX: &str = ".ingested";
 
 /// The files from which a store without a manifest is rebuilt.
 #[derive(Debug, Default)]
@@ -92,13 +93,13 @@ impl StoreFiles {
     }
 }
 
-/// Renames foreign files, so that the store does not use them.
+/// Renames files, so that the store does not use them.
 ///
 /// # Errors
 /// Errors of the storage.
-pub(super) fn set_aside(storage: &dyn Storage, foreign: &[String]) -> Result<()> {
-    foreign.iter().try_for_each(|name| storage.rename(name, &format!("{name}{FOREIGN_SUFFIX}")))?;
-    if foreign.is_empty() { Ok(()) } else { storage.sync_directory() }
+pub(super) fn set_aside(storage: &dyn Storage, names: &[String], suffix: &str) -> Result<()> {
+    names.iter().try_for_each(|name| storage.rename(name, &format!("{name}{suffix}")))?;
+    if names.is_empty() { Ok(()) } else { storage.sync_directory() }
 }
 
 impl ValueEvidence {

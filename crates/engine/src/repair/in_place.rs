@@ -65,6 +65,7 @@ pub(super) fn repair_in_place(
             .any(|name| matches!(parse_file_name(name), Some((number, FileKind::Log)) if number >= state.oldest_log)),
         damaged_files: damaged.into_iter().collect(),
         foreign_files: Vec::new(),
+        ingested_files: Vec::new(),
         saved_entries: context.recovered_count.count(),
         lost_entries: context.evidence.lost.load(Ordering::Relaxed),
         manifest_rebuilt: false,
@@ -115,7 +116,8 @@ fn rewrite(
     let outcome = context.write(
         context.recovering_cursor(&file),
         vec![Arc::clone(&file.tombstones)],
-        (file.origin, level),
+        // An ingested table does not state its keyspace.
+        (TableOrigin { keyspace, ..file.origin }, level),
         below,
     )?;
     edit.added.extend(outcome.tables.into_iter().map(|meta| (keyspace, level, Arc::new(meta))));

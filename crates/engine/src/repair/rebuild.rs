@@ -4,9 +4,11 @@
 //! Only the manifest recorded which tables were live, and on which level. So a table that a crash left behind is
 //! included as well; of two entries with the same key and sequence number, the one in the newer file wins. Each table
 //! states the number of its keyspace and the newest operation that it may contain; later operations of the logs are in
-//! no table. Files of another store, or of a copy of this one, are set aside (see `foreign`).
+//! no table. Files of another store, or of a copy of this one, are set aside (see `foreign`). So are ingested tables
+//! that no manifest names: they are as others wrote them, often other names of files of others, and state neither a
+//! keyspace nor how old their records are.
 
-use super::foreign::{StoreFiles, set_aside};
+use super::foreign::{FOREIGN_SUFFIX, INGESTED_SUFFIX, StoreFiles, set_aside};
 use super::in_place::install;
 use super::recovering_cursor::ValueEvidence;
 use super::store::{RecoveredMemtables, RepairContext, RepairReport, open_values};
@@ -24,7 +26,7 @@ use crate::lsm::state::expiry::store_time::RecordedTimes;
 use crate::lsm::state::memtable::Memtable;
 use crate::lsm::state::range_tombstones::RangeTombstones;
 use crate::lsm::state::tables::table_file::{
-    KeyspaceStatement, RANGE_TOMBSTONES_PROPERTY, STORE_PROPERTY, TableFile, TableOrigin,
+    KeyspaceStatement, ORIGIN_PROPERTY, RANGE_TOMBSTONES_PROPERTY, STORE_PROPERTY, TableFile, TableOrigin,
 };
 use crate::lsm::state::version::{
     FileKind, KeyspaceOptions, LEVELS, ManifestEdit, ManifestState, TableFileMeta, file_name, largest_number,
@@ -37,18 +39,37 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+/// The names of files from which a store is not rebuilt.
+#[derive(Debug, Default)]
+struct UnusedFiles {
+    damaged: Vec<String>,
+    foreign: Vec<String>,
+    /// Ingested tables of unknown keyspaces.
+    ingested: Vec<String>,
+}
+
+/// A table that can be read.
+#[derive(Debug)]
+struct FoundTable {
+    meta: TableFileMeta,
+    /// The store that it states.
+    owner: Option<u64>,
+    /// The keyspace of a table that does not state it, by the outdated manifest.
+    keyspace: Option<KeyspaceId>,
+}
+
 /// Rebuilds a store whose manifest is unreadable, or outdated (`stale`). `cause` is the error that shows this, with the
 /// files concerned.
 pub(super) fn rebuild(
     storage: &Arc<dyn Storage>,
     names: &[String],
-    (cause, mut damaged_files): (Error, Vec<String>),
+    (cause, damaged): (Error, Vec<String>),
     stale: Option<&ManifestState>,
 ) -> Result<RepairReport> {
-    let Some((owner, found, foreign_files)) = find(storage, names, stale, &mut damaged_files)? else {
-        return Err(cause);
-    };
-    set_aside(&**storage, &foreign_files)?;
+    let mut unused = UnusedFiles { damaged, ..UnusedFiles::default() };
+    let Some((owner, found)) = find(storage, names, stale, &mut unused)? else { return Err(cause) };
+    set_aside(&**storage, &unused.foreign, FOREIGN_SUFFIX)?;
+    set_aside(&**storage, &unused.ingested, INGESTED_SUFFIX)?;
     let StoreFiles { tables, logs, values } = found;
     let (evidence, complete) = assess_values(values)?;
     let binding = StoreBinding { store: owner, nonce: new_nonce() };
@@ -97,11 +118,12 @@ pub(super) fn rebuild(
     let apply =
         |state: &ManifestState, edit: &ManifestEdit| state.apply(edit).map_err(|error| error.into_error(&path, 0));
     let state = apply(&state, &edit)?;
-    let unused = ManifestEdit { value_files_removed: state.unreferenced_value_files(), ..ManifestEdit::default() };
-    install(&context, &apply(&state, &unused)?, None, &BTreeSet::new())?;
+    let removed = ManifestEdit { value_files_removed: state.unreferenced_value_files(), ..ManifestEdit::default() };
+    install(&context, &apply(&state, &removed)?, None, &BTreeSet::new())?;
     Ok(RepairReport {
-        damaged_files,
-        foreign_files,
+        damaged_files: unused.damaged,
+        foreign_files: unused.foreign,
+        ingested_files: unused.ingested,
         saved_entries: context.recovered_count.count(),
         lost_entries: context.evidence.lost.load(Ordering::Relaxed),
         is_loss_known: false,
@@ -170,20 +192,18 @@ fn statements(tables: &[Arc<TableFile>], stale: Option<&ManifestState>) -> BTree
     found
 }
 
-/// Finds the files to rebuild a store from, its identity, and the names of foreign files; `None` if no file states an
-/// identity.
+/// Finds the files to rebuild a store from, and its identity; `None` if no file states one.
 fn find(
     storage: &Arc<dyn Storage>,
     names: &[String],
     stale: Option<&ManifestState>,
-    damaged_files: &mut Vec<String>,
-) -> Result<Option<(u64, StoreFiles, Vec<String>)>> {
-    let mut foreign = Vec::new();
-    let (owner, tables) = open_tables(storage, names, stale, (damaged_files, &mut foreign))?;
+    unused: &mut UnusedFiles,
+) -> Result<Option<(u64, StoreFiles)>> {
+    let (owner, tables) = open_tables(storage, names, stale, unused)?;
     let mut logs = logs(storage, names, stale)?;
     let Some(owner) = owner.or_else(|| logs.values().next().map(|binding| binding.store)) else { return Ok(None) };
     let anothers = logs.iter().filter(|(_, binding)| binding.store != owner);
-    foreign.extend(anothers.map(|(&number, _)| file_name(number, FileKind::Log)));
+    unused.foreign.extend(anothers.map(|(&number, _)| file_name(number, FileKind::Log)));
     logs.retain(|_, binding| binding.store == owner);
     let values = open_values(names, |number| ValueFile::open_of_store(&**storage, owner, number))?;
     for name in names {
@@ -192,13 +212,13 @@ fn find(
         {
             let store = ValueFile::binding_of(&**storage, number).map(|binding| binding.map(|binding| binding.store));
             let has_other_identity = store.is_ok_and(|store| store.is_some_and(|store| store != owner));
-            (if has_other_identity { &mut foreign } else { &mut *damaged_files }).push(name.clone());
+            (if has_other_identity { &mut unused.foreign } else { &mut unused.damaged }).push(name.clone());
         }
     }
     let mut found = StoreFiles { tables, logs, values };
-    foreign.extend(found.remove_foreign());
-    foreign.sort();
-    Ok(Some((owner, found, foreign)))
+    unused.foreign.extend(found.remove_foreign());
+    unused.foreign.sort();
+    Ok(Some((owner, found)))
 }
 
 /// The value files as evidence, and those that are proved to be complete, with their lengths.
@@ -220,11 +240,11 @@ fn open_tables(
     storage: &Arc<dyn Storage>,
     names: &[String],
     stale: Option<&ManifestState>,
-    (damaged_files, foreign_files): (&mut Vec<String>, &mut Vec<String>),
+    unused: &mut UnusedFiles,
 ) -> Result<(Option<u64>, Vec<Arc<TableFile>>)> {
     let cache = Arc::new(BlockCache::none());
     let mut owners: BTreeMap<u64, u64> = BTreeMap::new();
-    let mut found: Vec<(u64, TableFileMeta, Option<u64>)> = Vec::new();
+    let mut found: Vec<FoundTable> = Vec::new();
     for name in names {
         let Some((number, FileKind::Table)) = parse_file_name(name) else { continue };
         match Table::open_for_walk(Arc::clone(storage), name, &TableOptions::default()) {
@@ -234,19 +254,28 @@ fn open_tables(
                 if let Some(owner) = owner {
                     *owners.entry(owner).or_default() += 1;
                 }
-                found.push((number, stated_meta(&table, number, stale), owner));
+                let known = known_meta(&table, number, stale);
+                let states_keyspace = table.is_versioned() || table.property(ORIGIN_PROPERTY).is_some();
+                if !states_keyspace && known.is_none() {
+                    unused.ingested.push(name.clone());
+                    continue;
+                }
+                let keyspace = known.filter(|_| !states_keyspace).map(|(keyspace, _)| keyspace);
+                let meta = stated_meta(&table, number, known.map(|(_, meta)| meta));
+                found.push(FoundTable { meta, owner, keyspace });
             }
-            Err(error) if finding_of(&error).is_some() => damaged_files.push(name.clone()),
+            Err(error) if finding_of(&error).is_some() => unused.damaged.push(name.clone()),
             Err(error) => return Err(error),
         }
     }
     let named = owners.into_iter().max_by_key(|&(_, count)| count).map(|(owner, _)| owner);
     let owner = stale.map(|state| state.owner).or(named);
-    found.sort_by_key(|(number, ..)| std::cmp::Reverse(*number));
+    found.sort_by_key(|table| std::cmp::Reverse(table.meta.number));
     let mut tables = Vec::new();
-    for (number, meta, of) in found {
-        if of.is_some() && of != owner {
-            foreign_files.push(file_name(number, FileKind::Table));
+    for FoundTable { meta, owner: stated, keyspace } in found {
+        let number = meta.number;
+        if stated.is_some() && stated != owner {
+            unused.foreign.push(file_name(number, FileKind::Table));
             continue;
         }
         match TableFile::open(
@@ -257,21 +286,35 @@ fn open_tables(
             &DbOptions::for_verification().of_tables(),
             None,
         ) {
-            Ok(file) => tables.push(file),
-            Err(error) if finding_of(&error).is_some() => damaged_files.push(file_name(number, FileKind::Table)),
+            Ok(mut file) => {
+                if let (Some(keyspace), Some(file)) = (keyspace, Arc::get_mut(&mut file)) {
+                    file.origin.keyspace = keyspace;
+                }
+                tables.push(file);
+            }
+            Err(error) if finding_of(&error).is_some() => unused.damaged.push(file_name(number, FileKind::Table)),
             Err(error) => return Err(error),
         }
     }
     Ok((owner, tables))
 }
 
-/// The metadata that a table itself states. An ingested table has lost its sequence number, unless the stale manifest
-/// records it, and counts as the oldest.
-fn stated_meta(table: &Table, number: u64, stale: Option<&ManifestState>) -> TableFileMeta {
+/// What the outdated manifest says of a table: its keyspace, and its metadata.
+fn known_meta<'a>(
+    table: &Table,
+    number: u64,
+    stale: Option<&'a ManifestState>,
+) -> Option<(KeyspaceId, &'a TableFileMeta)> {
     let same = |known: &TableFileMeta| known.number == number && known.file_id == Some(table.file_id());
-    let known = stale.and_then(|state| state.tables().find(|(_, _, known)| same(known)));
-    let sequence = known.and_then(|(_, _, known)| known.global_sequence).unwrap_or(0);
-    let tombstones = known.filter(|(_, _, known)| known.is_of_removals()).map_or(0, |(_, _, known)| known.tombstones);
+    let mut tables = stale?.tables();
+    tables.find(|(_, _, known)| same(known)).map(|(keyspace, _, known)| (keyspace, &**known))
+}
+
+/// The metadata that a table itself states. An ingested table has lost its sequence number, unless the outdated
+/// manifest records it, and counts as the oldest.
+fn stated_meta(table: &Table, number: u64, known: Option<&TableFileMeta>) -> TableFileMeta {
+    let sequence = known.and_then(|known| known.global_sequence).unwrap_or(0);
+    let tombstones = known.filter(|known| known.is_of_removals()).map_or(0, |known| known.tombstones);
     TableFileMeta {
         number,
         records: table.len(),

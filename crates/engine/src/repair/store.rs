@@ -3,6 +3,7 @@
 //! With an intact manifest, only damaged files are rewritten (`repair_in_place`). With a lost or outdated one, the
 //! store is rebuilt (`rebuild`).
 
+use super::foreign::FOREIGN_SUFFIX;
 use super::recovering_cursor::{RecoveredCount, RecoveringCursor, ValueEvidence};
 use super::{foreign, in_place as repair_in_place, rebuild};
 use crate::block::header::StoreBinding;
@@ -42,6 +43,9 @@ pub struct RepairReport {
     /// are damaged, though the store has an intact one. Their contents were not used; they are kept, with the suffix
     /// `.foreign`.
     pub foreign_files: Vec<String>,
+    /// Ingested tables of a store whose manifest is lost: no file tells their keyspace, nor whether their records are
+    /// older than others. They were not used; they are kept, with the suffix `.ingested`, to be ingested again.
+    pub ingested_files: Vec<String>,
     /// Entries recovered from damaged files, and from the files rewritten with them.
     pub saved_entries: u64,
     /// Entries known to be lost: those of damaged tables, and those whose values are lost.
@@ -160,7 +164,7 @@ fn repair_by_older(
     let again = RecoveredManifest { state: older.state.clone(), number: older.number, closed: older.closed.clone() };
     let mut report = verify_files(storage, older, names, progress)?;
     if report.is_sound() && is_intact {
-        foreign::set_aside(&**storage, &damaged)?;
+        foreign::set_aside(&**storage, &damaged, FOREIGN_SUFFIX)?;
         return Ok(RepairReport { foreign_files: damaged, ..unchanged() });
     }
     damaged.iter().for_each(|name| report.add(name, 0, "it is no intact manifest"));
@@ -200,7 +204,7 @@ fn repair_among(
         let report = verify_files(storage, recovered, names, progress)?;
         let is_stray = |file: &String| strays.contains(file);
         if report.further_findings == 0 && report.findings.iter().all(|finding| is_stray(&finding.file)) {
-            foreign::set_aside(&**storage, &strays)?;
+            foreign::set_aside(&**storage, &strays, FOREIGN_SUFFIX)?;
             return Ok(RepairReport { foreign_files: strays, ..unchanged() });
         }
     }

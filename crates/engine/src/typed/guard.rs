@@ -4,8 +4,9 @@ use super::data::TypedData;
 use super::row::TypedRow;
 use crate::block::Slice;
 use crate::error::{Error, Result};
-use crate::lsm::{DbRange, DbTransactionRange};
-use crate::types::Row;
+use crate::lsm::{DbRange, DbTransactionIndexRange, DbTransactionRange, KeyspaceIndexRange};
+use crate::table::TableRange;
+use crate::types::{Row, Value};
 use std::borrow::Borrow;
 use std::fmt;
 use std::marker::PhantomData;
@@ -150,7 +151,31 @@ macro_rules! moved_ends {
         }
     )+};
 }
-moved_ends!(DbRange, DbTransactionRange);
+moved_ends!(DbRange, DbTransactionRange, TableRange);
+
+macro_rules! moved_ends_of_indexes {
+    ($($range:ty),+) => {$(
+        impl<K: TypedData + ?Sized, V: TypedData + ?Sized> TypedRange<K, V, $range> {
+            /// Moves the front to the first record in the range whose values of the index are at or behind these, as
+            /// [`KeyspaceIndexRange::seek`] does.
+            ///
+            /// # Errors
+            /// [`Cause::Input`](crate::Cause::Input) for values of other types; the range is where it was.
+            pub fn seek(&mut self, values: &[Value]) -> Result<()> {
+                self.records.as_mut().map_or(Ok(()), |records| records.seek(values))
+            }
+
+            /// Moves the back to the last record in the range whose values are at or before these, likewise.
+            ///
+            /// # Errors
+            /// As [`Self::seek`].
+            pub fn seek_for_prev(&mut self, values: &[Value]) -> Result<()> {
+                self.records.as_mut().map_or(Ok(()), |records| records.seek_for_prev(values))
+            }
+        }
+    )+};
+}
+moved_ends_of_indexes!(KeyspaceIndexRange, DbTransactionIndexRange);
 
 /// A record of a typed range: the guards of its key and its value.
 pub type TypedRecord<K, V, B = Slice> = (TypedGuard<K, B>, TypedGuard<V, B>);

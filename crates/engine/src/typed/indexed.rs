@@ -9,7 +9,7 @@ use super::parts::{TypedParts, TypedPrefix};
 use crate::block::Slice;
 use crate::error::{Advice, Call, Cause, Error, Result};
 use crate::io::local::sync::{Mutex, MutexGuard};
-use crate::lsm::{Batch, Db, DbRange, Keyspace, PinnedTypes};
+use crate::lsm::{Batch, Db, DbRange, DbTransactionRange, Keyspace, PinnedTypes};
 use crate::table::KEY_BYTES_MAX;
 use crate::types::{Component, KeyType, range_of_prefix};
 use std::borrow::{Borrow, Cow};
@@ -600,6 +600,54 @@ impl<I: ?Sized, K: ?Sized, R> SecondaryKeys<I, K, R> {
         Self(entries)
     }
 }
+
+macro_rules! moved_ends {
+    ($($range:ty),+) => {$(
+        impl<I: TypedParts + ?Sized, K: TypedKey + TypedParts + ?Sized> SecondaryKeys<I, K, $range> {
+            /// Moves the front to the first key in the range whose value of the index is at or behind this one, as
+            /// [`DbRange::seek`] does.
+            ///
+            /// # Errors
+            /// [`Cause::Input`] if the value cannot be encoded; the range is where it was.
+            pub fn seek<'i>(&mut self, indexed: impl Borrow<I::PartArg<'i>>) -> Result<()> {
+                self.0.seek(indexed)
+            }
+
+            /// Moves the back to the last key in the range whose value of the index is at or before this one, likewise.
+            ///
+            /// # Errors
+            /// As [`Self::seek`].
+            pub fn seek_for_prev<'i>(&mut self, indexed: impl Borrow<I::PartArg<'i>>) -> Result<()> {
+                self.0.seek_for_prev(indexed)
+            }
+        }
+
+        impl<I, K, V> SecondaryRange<I, K, V, $range>
+        where
+            I: TypedParts + ?Sized,
+            K: TypedKey + TypedParts + ?Sized,
+            V: TypedValue + ?Sized,
+        {
+            /// Moves the front to the first record in the range whose value of the index is at or behind this one, as
+            /// [`DbRange::seek`] does.
+            ///
+            /// # Errors
+            /// [`Cause::Input`] if the value cannot be encoded; the range is where it was.
+            pub fn seek<'i>(&mut self, indexed: impl Borrow<I::PartArg<'i>>) -> Result<()> {
+                self.entries.seek(indexed)
+            }
+
+            /// Moves the back to the last record in the range whose value is at or before this one, likewise.
+            ///
+            /// # Errors
+            /// As [`Self::seek`].
+            pub fn seek_for_prev<'i>(&mut self, indexed: impl Borrow<I::PartArg<'i>>) -> Result<()> {
+                self.entries.seek_for_prev(indexed)
+            }
+        }
+    )+};
+}
+moved_ends!(DbRange, DbTransactionRange);
 
 fn key_of<I: ?Sized, K: TypedKey + TypedParts + ?Sized>(
     entry: Result<(TypedPart<I>, TypedPart<K>)>,

@@ -4,7 +4,7 @@ use super::guard::{ByteBounds, wrong};
 use super::parts::TypedParts;
 use crate::block::Slice;
 use crate::error::Result;
-use crate::lsm::{Batch, Db, DbRange, DbSnapshot, Keyspace, PinnedTypes};
+use crate::lsm::{Batch, Db, DbRange, DbSnapshot, DbTransactionRange, Keyspace, MoveEnds, PinnedTypes};
 use crate::types::{KeyType, RecordType, TupleType, end_of_prefix};
 use std::borrow::Borrow;
 use std::fmt;
@@ -141,7 +141,8 @@ impl<K: TypedParts + ?Sized, V: TypedParts + ?Sized> TypedMultimap<K, V> {
     /// The values of a key in ascending order, from either end.
     #[must_use]
     pub fn get<'k>(&self, key: impl Borrow<K::PartArg<'k>>) -> MultimapValues<K, V> {
-        MultimapValues::new(self.range_of((Bound::Included(key.borrow()), Bound::Included(key.borrow())), None))
+        let key = key.borrow();
+        MultimapValues::new(self.range_of((Bound::Included(key), Bound::Included(key)), None), key)
     }
 
     /// The entries whose keys are in a range, from either end.
@@ -177,10 +178,7 @@ impl<K: TypedParts + ?Sized, V: TypedParts + ?Sized> TypedMultimap<K, V> {
 
     /// The entries whose keys are within bounds. No key is the beginning of another one.
     pub(super) fn bounds(range: &(Bound<&K::PartArg<'_>>, Bound<&K::PartArg<'_>>)) -> Result<ByteBounds> {
-        let bytes = |key: &K::PartArg<'_>| {
-            let mut bytes = Vec::new();
-            K::append(key, &mut bytes).map(|()| bytes)
-        };
+        let bytes = part_bytes::<K>;
         let behind = |bytes: Vec<u8>| end_of_prefix(&bytes);
         let start = match range.0 {
             Bound::Unbounded => Bound::Unbounded,
@@ -295,15 +293,78 @@ impl<K: ?Sized, V: ?Sized, R: fmt::Debug> fmt::Debug for MultimapRange<K, V, R> 
     }
 }
 
+/// The bytes of a key or a value in an entry.
+fn part_bytes<T: TypedParts + ?Sized>(part: &T::PartArg<'_>) -> Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    T::append(part, &mut bytes).map(|()| bytes)
+}
+
 /// The values of a key of a multimap, in ascending order, from either end.
 #[derive(Debug)]
-pub struct MultimapValues<K: ?Sized, V: ?Sized, R = DbRange>(MultimapRange<K, V, R>);
+pub struct MultimapValues<K: ?Sized, V: ?Sized, R = DbRange> {
+    entries: MultimapRange<K, V, R>,
+    key: Vec<u8>,
+}
 
-impl<K: ?Sized, V: ?Sized, R> MultimapValues<K, V, R> {
-    pub(super) fn new(entries: MultimapRange<K, V, R>) -> Self {
-        Self(entries)
+impl<K: TypedParts + ?Sized, V: TypedParts + ?Sized, R> MultimapValues<K, V, R> {
+    pub(super) fn new(entries: MultimapRange<K, V, R>, key: &K::PartArg<'_>) -> Self {
+        // The entries report the error of a key that has no bytes.
+        Self { entries, key: part_bytes::<K>(key).unwrap_or_default() }
     }
 }
+
+macro_rules! moved_ends {
+    ($($range:ty),+) => {$(
+        impl<K: TypedParts + ?Sized, V: TypedParts + ?Sized> MultimapRange<K, V, $range> {
+            fn moved(&mut self, to: impl FnOnce(&mut $range)) -> Result<()> {
+                if let Some(Ok(entries)) = &mut self.entries {
+                    to(entries);
+                }
+                Ok(())
+            }
+
+            /// Moves the front to the first entry in the range whose key is at or behind `key`, as [`DbRange::seek`]
+            /// does.
+            ///
+            /// # Errors
+            /// [`Cause::Input`](crate::Cause::Input) if the key cannot be encoded; the range is where it was.
+            pub fn seek<'k>(&mut self, key: impl Borrow<K::PartArg<'k>>) -> Result<()> {
+                let start = part_bytes::<K>(key.borrow())?;
+                self.moved(|entries| entries.move_front(&start))
+            }
+
+            /// Moves the back to the last entry in the range whose key is at or before `key`, likewise.
+            ///
+            /// # Errors
+            /// As [`Self::seek`].
+            pub fn seek_for_prev<'k>(&mut self, key: impl Borrow<K::PartArg<'k>>) -> Result<()> {
+                let start = part_bytes::<K>(key.borrow())?;
+                self.moved(|entries| entries.move_back(end_of_prefix(&start).as_deref()))
+            }
+        }
+
+        impl<K: TypedParts + ?Sized, V: TypedParts + ?Sized> MultimapValues<K, V, $range> {
+            /// Moves the front to the first value at or behind `value`, as [`DbRange::seek`] does.
+            ///
+            /// # Errors
+            /// [`Cause::Input`](crate::Cause::Input) if the value cannot be encoded; the values are where they were.
+            pub fn seek<'v>(&mut self, value: impl Borrow<V::PartArg<'v>>) -> Result<()> {
+                let start = [&self.key[..], &part_bytes::<V>(value.borrow())?].concat();
+                self.entries.moved(|entries| entries.move_front(&start))
+            }
+
+            /// Moves the back to the last value at or before `value`, likewise.
+            ///
+            /// # Errors
+            /// As [`Self::seek`].
+            pub fn seek_for_prev<'v>(&mut self, value: impl Borrow<V::PartArg<'v>>) -> Result<()> {
+                let start = [&self.key[..], &part_bytes::<V>(value.borrow())?].concat();
+                self.entries.moved(|entries| entries.move_back(end_of_prefix(&start).as_deref()))
+            }
+        }
+    )+};
+}
+moved_ends!(DbRange, DbTransactionRange);
 
 impl<K: TypedParts + ?Sized, V: TypedParts + ?Sized, R> Iterator for MultimapValues<K, V, R>
 where
@@ -312,7 +373,7 @@ where
     type Item = Result<TypedPart<V>>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        self.0.next().map(|entry| entry.map(|(_, value)| value))
+        self.entries.next().map(|entry| entry.map(|(_, value)| value))
     }
 }
 
@@ -321,6 +382,6 @@ where
     R: DoubleEndedIterator<Item = Result<(Slice, Slice)>>,
 {
     fn next_back(&mut self) -> Option<Self::Item> {
-        self.0.next_back().map(|entry| entry.map(|(_, value)| value))
+        self.entries.next_back().map(|entry| entry.map(|(_, value)| value))
     }
 }

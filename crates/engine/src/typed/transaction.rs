@@ -101,8 +101,8 @@ impl DbTransaction {
         multimap: &TypedMultimap<K, V>,
         key: impl Borrow<K::PartArg<'k>>,
     ) -> MultimapValues<K, V, DbTransactionRange> {
-        let bounds = (Bound::Included(key.borrow()), Bound::Included(key.borrow()));
-        MultimapValues::new(self.entries_of(multimap, bounds))
+        let key = key.borrow();
+        MultimapValues::new(self.entries_of(multimap, (Bound::Included(key), Bound::Included(key))), key)
     }
 
     /// The entries of a multimap whose keys are in a range, from either end.

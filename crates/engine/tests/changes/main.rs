@@ -10,7 +10,7 @@ use ogive::io::{MemoryStorage, Storage};
 use ogive::table::{TableWriteOptions, TableWriter};
 use ogive::types::{IndexDefinition, KeyType, RecordType, ValueType};
 use ogive::{Cause, Change, ChangePosition, Db, DbChanges, DbOptions, Durability, Error, Result};
-use ogive_testkit::{CrashOptions, Random, Repeat, SimulatedDisk, enumerate_crashes, seeds};
+use ogive_testkit::{Random, Repeat, SimulatedDisk, check_crashes, seeds};
 use std::collections::BTreeMap;
 use std::ops::Bound;
 use std::sync::Arc;
@@ -309,21 +309,11 @@ fn check(told: &Told, disk: &SimulatedDisk, options: &DbOptions) -> std::result:
 
 #[test]
 fn after_every_crash_a_subscriber_gets_what_the_store_has() {
-    for seed in seeds(0..2) {
-        let _repeat = Repeat::new(env!("CARGO_CRATE_NAME"), seed);
-        let durability = [Durability::Synced, Durability::Buffered][seed as usize % 2];
-        let options = small().durability(durability);
-        let crash = CrashOptions { random_images: 2, stride: 1, seed };
-        let outcome = enumerate_crashes(
-            crash,
-            &SimulatedDisk::new(),
-            |disk| work(disk, &options, seed),
-            |told, disk, _| check(told, disk, &options),
-        );
-        if let Err(failure) = outcome {
-            panic!("seed {seed}: {failure}");
-        }
-    }
+    let work = |disk: &SimulatedDisk, seed| {
+        let options = small().durability([Durability::Synced, Durability::Buffered][seed as usize % 2]);
+        (work(disk, &options, seed), options)
+    };
+    check_crashes(env!("CARGO_CRATE_NAME"), seeds(0..2), work, |(told, options), disk| check(told, disk, options));
 }
 
 fn gone(db: &Db, position: ChangePosition) -> Option<u64> {

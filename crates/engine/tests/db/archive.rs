@@ -17,39 +17,43 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-const ARCHIVE: &str = BackupOptions::ARCHIVE;
+pub(crate) const ARCHIVE: &str = BackupOptions::ARCHIVE;
 const YEAR: Duration = Duration::from_secs(365 * 24 * 3600);
 
 /// The records of all keyspaces by name.
-type Contents = BTreeMap<String, Records>;
+pub(crate) type Contents = BTreeMap<String, Records>;
 
 fn shared(memory: &MemoryStorage) -> Arc<dyn Storage> {
     Arc::new(memory.clone())
 }
 
-fn archived() -> BackupOptions {
+pub(crate) fn archived() -> BackupOptions {
     BackupOptions::default().archive_logs(ARCHIVE)
 }
 
-fn back_up(backups: &Backups, store: &MemoryStorage, options: &BackupOptions) -> ogive::Result<BackupSummary> {
+pub(crate) fn back_up(
+    backups: &Backups,
+    store: &MemoryStorage,
+    options: &BackupOptions,
+) -> ogive::Result<BackupSummary> {
     let made = backups.create(shared(store), options, &mut |_, _| ())?;
     assert_eq!(made.archive_failure, None);
     Ok(made)
 }
 
 /// A store with what it contained behind each of its changes.
-struct Work {
-    store: MemoryStorage,
+pub(crate) struct Work {
+    pub(crate) store: MemoryStorage,
     draws: Draws,
     db: Option<Db>,
-    now: Contents,
+    pub(crate) now: Contents,
     /// By the number of the change.
     past: BTreeMap<u64, Contents>,
     random: Random,
 }
 
 impl Work {
-    fn new(seed: u64) -> Self {
+    pub(crate) fn new(seed: u64) -> Self {
         let draws = Draws::new(seed, &small().threads(0)).timeless();
         let now = Contents::from([("default".to_owned(), Records::new())]);
         let (store, random) = (MemoryStorage::new(), Random::new(seed));
@@ -90,7 +94,7 @@ impl Work {
         names[self.random.below(names.len() as u64) as usize].clone()
     }
 
-    fn step(&mut self) {
+    pub(crate) fn step(&mut self) {
         match self.random.below(24) {
             0 => self.db().flush().unwrap(),
             1 => self.db().compact().unwrap(),
@@ -172,7 +176,7 @@ fn contents(db: &Db) -> Contents {
 }
 
 /// Without keyspaces that are empty: those that were made within a run are in a part of it only if they have changes.
-fn with_records(contents: &Contents) -> Contents {
+pub(crate) fn with_records(contents: &Contents) -> Contents {
     contents.iter().filter(|(_, records)| !records.is_empty()).map(|(name, of)| (name.clone(), of.clone())).collect()
 }
 
@@ -187,9 +191,14 @@ fn restore(backups: &Backups, until: Moment) -> ogive::Result<(RestoredMoment, M
 }
 
 fn restored_contents(target: &MemoryStorage) -> Contents {
-    let report = verify_store(shared(target), &mut |_, _| ()).unwrap();
+    contents_at(&shared(target))
+}
+
+/// What a sound store contains.
+pub(crate) fn contents_at(place: &Arc<dyn Storage>) -> Contents {
+    let report = verify_store(place, &mut |_, _| ()).unwrap();
     assert!(report.is_sound() && report.orphans.is_empty(), "{report:?}");
-    contents(&Db::open(shared(target), &small().create(false).memory_bytes(16 << 20)).unwrap())
+    contents(&Db::open(Arc::clone(place), &small().create(false).memory_bytes(16 << 20)).unwrap())
 }
 
 #[test]
@@ -252,7 +261,10 @@ fn a_position_within_a_batch_is_that_of_the_batch_before() {
 }
 
 /// A store whose changes are archived by a backup and some runs, with the moments.
-fn archive_of_runs(seed: u64, runs: usize) -> (MemoryStorage, Backups, Work, Vec<ogive::backup::ArchivedMoment>) {
+pub(crate) fn archive_of_runs(
+    seed: u64,
+    runs: usize,
+) -> (MemoryStorage, Backups, Work, Vec<ogive::backup::ArchivedMoment>) {
     let target = MemoryStorage::new();
     let (backups, mut work) = (Backups::at(shared(&target)).unwrap(), Work::new(seed));
     let mut moments = vec![back_up(&backups, &work.store, &archived()).unwrap().archive.unwrap().moment];

@@ -5,14 +5,16 @@
 //! them in turn.
 
 use ogive::io::{
-    FastPaths, MemoryStorage, PendingReads, Purpose, RangeRequest, ReadRequest, ReadableFile, ReaderWrapper, Storage,
-    StorageWrapper,
+    Clock, FastPaths, MemoryStorage, PendingReads, Purpose, RangeRequest, ReadRequest, ReadableFile, ReaderWrapper,
+    Storage, StorageWrapper,
 };
 use ogive::lsm::{Db, DbOptions};
 use ogive::types::{IndexDefinition, KeyType, RecordType, Value, ValueType};
 use ogive_testkit::{Fault, FaultInjector, Operation, Random, fast_paths};
 use std::collections::BTreeMap;
+use std::ops::Bound;
 use std::sync::{Arc, Mutex};
+use std::time::{Duration, SystemTime};
 
 type Contents = BTreeMap<Vec<u8>, Vec<u8>>;
 
@@ -257,13 +259,49 @@ fn a_batch_checks_its_values_of_a_unique_index_in_one_wave() {
         .step_by(307)
         .for_each(|number| _ = batch.insert(&users, (number + 80_000).to_be_bytes(), row(number)));
     batch.commit().unwrap();
-    let is_of_data = |call: &Call| match call {
-        Call::Single(purpose) => *purpose == Purpose::Data,
-        Call::Started(purposes) => purposes.contains(&Purpose::Data),
-    };
     let calls: Vec<Call> = storage.take().into_iter().filter(is_of_data).collect();
     let [Call::Started(blocks)] = &calls[..] else { panic!("{calls:?}") };
     assert!((16..=64).contains(&blocks.len()), "{calls:?}");
+}
+
+fn is_of_data(call: &Call) -> bool {
+    match call {
+        Call::Single(purpose) => *purpose == Purpose::Data,
+        Call::Started(purposes) => purposes.contains(&Purpose::Data),
+    }
+}
+
+#[test]
+fn rows_that_indexes_replace_are_read_in_one_wave_together_with_their_times() {
+    let (storage, clock) = (Noting::new(), Clock::moved_by_hand(1 << 40));
+    // Nothing that was read once is there the second time.
+    let fast_paths = FastPaths { cache: false, ..FastPaths::ALL };
+    let options = DbOptions::default().threads(0).clock(clock).fast_paths(fast_paths);
+    let options = options.levels(|levels| levels.block_bytes(4096));
+    let db = Db::open(Arc::new(storage.clone()), &options).unwrap();
+    let values: ValueType = "{email: text}".parse().unwrap();
+    let row = |number: u64| {
+        values.encode(&Value::Tuple(vec![Value::Text(format!("{:08}@x", number * 31 % 40_000))])).unwrap()
+    };
+    let users = db.keyspace("users").unwrap();
+    drop(users.declare(&RecordType::new(KeyType::U64, values.clone())).unwrap());
+    db.create_index("by_email", &users, &IndexDefinition::by("email").unwrap()).unwrap();
+    let expires = SystemTime::UNIX_EPOCH + Duration::from_millis(1 << 41);
+    let write = |numbers: &mut dyn Iterator<Item = u64>| {
+        let mut batch = db.batch();
+        numbers.for_each(|number| _ = batch.insert_with(&users, number.to_be_bytes(), row(number), expires));
+        batch.commit().unwrap();
+    };
+    write(&mut (0..20_000));
+    db.compact().unwrap();
+    storage.take();
+    // Their entries stay as they are, so nothing else is read but filters.
+    write(&mut (0..20_000).step_by(311));
+    let calls: Vec<Call> = storage.take().into_iter().filter(is_of_data).collect();
+    let [Call::Started(blocks)] = &calls[..] else { panic!("{calls:?}") };
+    assert!((16..=65).contains(&blocks.len()), "{calls:?}");
+    let index = db.indexes().into_iter().next().unwrap();
+    assert_eq!(index.range(Bound::Unbounded, Bound::Unbounded).unwrap().count(), 20_000);
 }
 
 #[test]

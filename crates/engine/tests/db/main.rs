@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod archive;
+mod archive_faults;
 mod backups;
 mod batches;
 mod closing;

@@ -6,10 +6,12 @@ use crate::verify::{Model, copy, key, names, needed, options, repaired, shared, 
 use ogive::io::{LocalStorage, MemoryStorage, Storage};
 use ogive::lsm::Db;
 use ogive::repair::{RepairReport, repair_store};
-use ogive::types::{KeyType, RecordType, ValueType};
+use ogive::table::{TableWriteOptions, TableWriter};
+use ogive::types::{Alteration, KeyType, RecordType, ValueType};
 use ogive::verify::{StoreFinding, StoreReport, verify_store};
 use ogive::{Cause, Error};
 use ogive_testkit::BadSectors;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 const SECTOR_BYTES: u64 = 4096;
@@ -273,4 +275,107 @@ fn what_is_no_file_in_the_place_of_one_is_like_a_missing_one() {
             assert!(held.keys().all(|key| model.contains_key(key)), "{what}");
         }
     }
+}
+
+/// A folder with a table of one record.
+fn table_of(key: &str, value: &str) -> (Arc<dyn Storage>, String) {
+    let folder: Arc<dyn Storage> = Arc::new(MemoryStorage::new());
+    let types = TableWriteOptions::default().key_type(KeyType::Text);
+    let mut writer = TableWriter::create((Arc::clone(&folder), "table"), types).unwrap();
+    writer.append(key.as_bytes(), value.as_bytes()).unwrap();
+    writer.finish().unwrap();
+    (folder, "table".to_owned())
+}
+
+/// The records of each keyspace, as text.
+fn by_keyspace(memory: &MemoryStorage) -> BTreeMap<String, Vec<String>> {
+    assert!(verify(memory).unwrap().is_sound());
+    let db = Db::open(shared(memory), &options()).unwrap();
+    let shown = |record: ogive::Result<(ogive::Slice, ogive::Slice)>| {
+        let (key, value) = record.unwrap();
+        format!("{}={}", key.escape_ascii(), value.escape_ascii())
+    };
+    let records = |name: String| (name.clone(), db.keyspace(&name).unwrap().iter().map(shown).collect());
+    db.keyspaces().into_iter().map(records).collect()
+}
+
+/// A store with two ingested tables and other records of the same keyspaces, which was closed, and what it contains.
+fn store_with_ingested_tables() -> (MemoryStorage, BTreeMap<String, Vec<String>>) {
+    let memory = MemoryStorage::new();
+    let db = Db::open(shared(&memory), &options()).unwrap();
+    let users = db.keyspace("users").unwrap();
+    drop(users.declare(&RecordType::new(KeyType::Text, ValueType::default())).unwrap());
+    users.insert("ann", "old").unwrap();
+    users.insert("bob", "1").unwrap();
+    db.insert("apple", "red").unwrap();
+    db.flush().unwrap();
+    users.ingest_from(&[table_of("ann", "new")]).unwrap();
+    db.ingest_from(&[table_of("lime", "green")]).unwrap();
+    db.close().unwrap();
+    drop((db, users));
+    let contents = by_keyspace(&memory);
+    assert_eq!(contents["users"], ["ann=new", "bob=1"]);
+    (memory, contents)
+}
+
+#[test]
+fn ingested_tables_whose_keyspace_no_file_tells_are_set_aside_by_name() {
+    let (memory, contents) = store_with_ingested_tables();
+    let lost = names(&memory, ".manifest");
+    lost.iter().for_each(|name| memory.remove(name).unwrap());
+    let report = repair_store(shared(&memory), &mut |_, _| {}).unwrap();
+    assert_eq!(report.ingested_files.len(), 2, "{report:?}");
+    assert!(report.manifest_rebuilt && !report.is_loss_known && report.foreign_files.is_empty(), "{report:?}");
+    let left = by_keyspace(&memory);
+    assert_eq!(left["default"], ["apple=red"]);
+    assert_eq!(left["users"], ["ann=old", "bob=1"]);
+    // They are whole: a user who knows their keyspaces ingests them again.
+    let db = Db::open(shared(&memory), &options()).unwrap();
+    let users = db.keyspace("users").unwrap();
+    let aside = |at: usize| (shared(&memory), format!("{}.ingested", report.ingested_files[at]));
+    users.ingest_from(&[aside(0)]).unwrap();
+    db.ingest_from(&[aside(1)]).unwrap();
+    db.close().unwrap();
+    drop((db, users));
+    assert_eq!(by_keyspace(&memory), contents);
+}
+
+#[test]
+fn ingested_tables_that_an_outdated_manifest_names_stay_in_their_keyspaces() {
+    let (memory, mut contents) = store_with_ingested_tables();
+    let older = names(&memory, ".manifest");
+    let older: Vec<_> = older.iter().map(|name| (name, memory.content(name).unwrap())).collect();
+    // The store goes on, and its newest manifest is damaged.
+    let db = Db::open(shared(&memory), &options()).unwrap();
+    db.insert("fig", "blue").unwrap();
+    db.flush().unwrap();
+    db.close().unwrap();
+    drop(db);
+    contents.get_mut("default").unwrap().insert(1, "fig=blue".to_owned());
+    assert_eq!(by_keyspace(&memory), contents);
+    names(&memory, ".manifest").iter().for_each(|name| memory.put(name, b"garbage".to_vec()).unwrap());
+    older.into_iter().for_each(|(name, content)| memory.put(name, content).unwrap());
+    let report = repair_store(shared(&memory), &mut |_, _| {}).unwrap();
+    assert!(report.manifest_rebuilt && report.ingested_files.is_empty(), "{report:?}");
+    assert_eq!(by_keyspace(&memory), contents);
+}
+
+#[test]
+fn a_copy_of_an_ingested_table_in_an_altered_keyspace_states_where_it_belongs() {
+    let memory = MemoryStorage::new();
+    let db = Db::open(shared(&memory), &options()).unwrap();
+    let numbers = db.keyspace("numbers").unwrap();
+    drop(numbers.declare(&RecordType::new(KeyType::Text, KeyType::U16)).unwrap());
+    numbers.insert("one", 1_u16.to_be_bytes()).unwrap();
+    db.flush().unwrap();
+    numbers.alter(&Alteration::new().widen("value", KeyType::U32)).unwrap();
+    numbers.ingest_from(&[table_of("two", "\0\0\0\x02")]).unwrap();
+    db.close().unwrap();
+    drop((db, numbers));
+    let contents = by_keyspace(&memory);
+    assert_eq!(contents["numbers"][1], "two=\\x00\\x00\\x00\\x02");
+    names(&memory, ".manifest").iter().for_each(|name| memory.remove(name).unwrap());
+    let report = repair_store(shared(&memory), &mut |_, _| {}).unwrap();
+    assert!(report.ingested_files.is_empty(), "{report:?}");
+    assert_eq!(by_keyspace(&memory), contents);
 }

@@ -5,7 +5,7 @@
 use crate::support::{HOUR, MINUTE, START, at, small};
 use ogive::io::{Clock, Storage};
 use ogive::{Db, Result};
-use ogive_testkit::{CrashOptions, Random, Repeat, SimulatedDisk, enumerate_crashes, seeds};
+use ogive_testkit::{Random, SimulatedDisk, check_crashes, seeds};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -90,22 +90,11 @@ fn find(work: &Work, disk: &SimulatedDisk) -> Result<(), String> {
 
 #[test]
 fn after_a_crash_records_are_there_until_they_expire() {
-    for seed in seeds(0..3) {
-        let _repeat = Repeat::new(env!("CARGO_CRATE_NAME"), seed);
-        let crash = CrashOptions { random_images: 2, stride: 1, seed };
-        let outcome = enumerate_crashes(
-            crash,
-            &SimulatedDisk::new(),
-            |disk| {
-                let clock = Clock::moved_by_hand(START);
-                let mut work = Work { clock, records: Records::new(), next: Records::new(), flushed_ms: 0 };
-                _ = try_work(disk, seed, &mut work);
-                work
-            },
-            |work, disk, _| find(work, disk),
-        );
-        if let Err(failure) = outcome {
-            panic!("seed {seed}: {failure}");
-        }
-    }
+    let work = |disk: &SimulatedDisk, seed| {
+        let clock = Clock::moved_by_hand(START);
+        let mut work = Work { clock, records: Records::new(), next: Records::new(), flushed_ms: 0 };
+        _ = try_work(disk, seed, &mut work);
+        work
+    };
+    check_crashes(env!("CARGO_CRATE_NAME"), seeds(0..3), work, find);
 }

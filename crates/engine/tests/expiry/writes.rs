@@ -49,6 +49,32 @@ fn passing_time_is_no_conflict() {
 }
 
 #[test]
+fn own_writes_expire_as_of_the_beginning_also_before_the_first_record_that_expires() {
+    for is_used in [false, true] {
+        let (clock, db, _) = store();
+        if is_used {
+            db.insert_with("other", "1", at(START + 9 * HOUR)).unwrap();
+        }
+        let begun = db.begin();
+        clock.pass(2 * HOUR);
+        // Others may make a record expire meanwhile, which changes nothing either.
+        for (key, other) in [("a", false), ("b", true)] {
+            if other {
+                db.insert_with("later", "1", at(START + 9 * HOUR)).unwrap();
+            }
+            begun.insert_with(&db, key, "ends", at(START)).unwrap();
+            assert!(begun.get(&db, key).unwrap().is_none(), "{is_used}, {key}");
+            begun.insert_with(&db, key, "alive", at(START + 1)).unwrap();
+            assert_eq!(begun.get(&db, key).unwrap().as_deref(), Some(&b"alive"[..]), "{is_used}, {key}");
+            clock.pass(HOUR);
+        }
+        assert_eq!(begun.range::<&str>(&db, "a"..="b").count(), 2);
+        begun.commit().unwrap();
+        assert!(db.get("a").unwrap().is_none() && db.get("b").unwrap().is_none());
+    }
+}
+
+#[test]
 fn followers_get_records_with_their_times_and_nothing_when_they_expire() {
     let (clock, db, _) = store();
     let start = db.subscribe("search").unwrap();

@@ -5,7 +5,7 @@
 use crate::support::{User, Users, check, definitions, drawn, key, small, table, users};
 use ogive::io::{MemoryStorage, Storage};
 use ogive::{Cause, Db, Error, Keyspace, Result};
-use ogive_testkit::{CrashOptions, Random, Repeat, SimulatedDisk, enumerate_crashes, seeds};
+use ogive_testkit::{Random, SimulatedDisk, check_crashes, seeds};
 use std::sync::Arc;
 
 /// What may be found: the users after the acknowledged writes, and after the one that was under way.
@@ -102,21 +102,10 @@ fn find(work: &Work, disk: &SimulatedDisk) -> Result<(), String> {
 
 #[test]
 fn after_a_crash_rows_and_entries_agree() {
-    for seed in seeds(0..2) {
-        let _repeat = Repeat::new(env!("CARGO_CRATE_NAME"), seed);
-        let crash = CrashOptions { random_images: 2, stride: 1, seed };
-        let outcome = enumerate_crashes(
-            crash,
-            &SimulatedDisk::new(),
-            |disk| {
-                let mut work = Work { users: Users::new(), next: Users::new() };
-                _ = try_work(disk, seed, &mut work);
-                work
-            },
-            |work, disk, _| find(work, disk),
-        );
-        if let Err(failure) = outcome {
-            panic!("seed {seed}: {failure}");
-        }
-    }
+    let work = |disk: &SimulatedDisk, seed| {
+        let mut work = Work { users: Users::new(), next: Users::new() };
+        _ = try_work(disk, seed, &mut work);
+        work
+    };
+    check_crashes(env!("CARGO_CRATE_NAME"), seeds(0..2), work, find);
 }

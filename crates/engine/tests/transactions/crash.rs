@@ -6,7 +6,7 @@
 use crate::support::{number, small};
 use ogive::io::Storage;
 use ogive::{Db, Result};
-use ogive_testkit::{CrashOptions, Random, Repeat, SimulatedDisk, enumerate_crashes, seeds};
+use ogive_testkit::{Random, SimulatedDisk, check_crashes, seeds};
 use std::sync::Arc;
 
 const ACCOUNTS: u64 = 4;
@@ -67,17 +67,5 @@ fn check(acknowledged: u64, disk: &SimulatedDisk) -> Result<(), String> {
 
 #[test]
 fn after_a_crash_a_transaction_is_there_wholly_or_not_at_all() {
-    for seed in seeds(0..2) {
-        let _repeat = Repeat::new(env!("CARGO_CRATE_NAME"), seed);
-        let crash = CrashOptions { random_images: 2, stride: 1, seed };
-        let outcome = enumerate_crashes(
-            crash,
-            &SimulatedDisk::new(),
-            |disk| work(disk, seed),
-            |acknowledged, disk, _| check(*acknowledged, disk),
-        );
-        if let Err(failure) = outcome {
-            panic!("seed {seed}: {failure}");
-        }
-    }
+    check_crashes(env!("CARGO_CRATE_NAME"), seeds(0..2), work, |acknowledged, disk| check(*acknowledged, disk));
 }

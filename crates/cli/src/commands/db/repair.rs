@@ -25,6 +25,7 @@ pub(crate) fn run(store: &StoreFolder, output: &mut Output) -> Result<Outcome> {
         output.json(&json!({
             "damaged_files": repaired.damaged_files,
             "foreign_files": repaired.foreign_files,
+            "ingested_files": repaired.ingested_files,
             "saved_entries": repaired.saved_entries,
             "lost_entries": repaired.lost_entries,
             "is_loss_known": repaired.is_loss_known,
@@ -46,6 +47,11 @@ pub(crate) fn run(store: &StoreFolder, output: &mut Output) -> Result<Outcome> {
             false => "appears to belong to another store or a copy",
         };
         output.line(format_args!("{file}: {what}; it was not used and is now {file}.foreign"))?;
+    }
+    for file in &repaired.ingested_files {
+        let what = "was ingested to a keyspace that only the lost manifest named";
+        output
+            .line(format_args!("{file}: {what}; it was not used, is now {file}.ingested, and can be ingested again"))?;
     }
     if repaired.damaged_files.is_empty() {
         output.line(format_args!("{shown}: sound; the files that its manifest names are intact and unchanged"))?;

@@ -1,6 +1,7 @@
 //! Range scans over the entries of an index in key order, from both ends.
 //!
-//! A scan has a cursor for each end, opened on first use; it ends where the two meet.
+//! A scan has a cursor for each end, opened on first use; it ends where the two meet. An end that is moved opens a new
+//! one.
 
 use super::shared::{IndexShared, PayloadBuffer};
 use super::view::{IndexState, IndexView};
@@ -53,25 +54,49 @@ fn below<W: Word>(word: W) -> Option<W> {
     (word > W::MIN).then(|| W::from_u128(word.to_u128() - 1))
 }
 
-/// One end of a scan: its cursor, and the entry returned last, as word and id.
+/// One end of a scan.
 #[derive(Debug)]
 struct ScanEnd<W: Word> {
-    cursor: Box<dyn Cursor<W>>,
+    /// Where it begins.
+    start: W,
+    /// Open from the first step on, until the scan ends.
+    cursor: Option<Box<dyn Cursor<W>>>,
+    /// The entry returned last, as word and id.
     last: Option<(W, u64)>,
+}
+
+impl<W: Word> ScanEnd<W> {
+    fn at(start: W) -> Self {
+        Self { start, cursor: None, last: None }
+    }
 }
 
 /// A scan of a range from both ends, until they meet.
 #[derive(Debug)]
 pub(in crate::index) struct RangeScan<W: Word> {
-    bounds: Bounds<W>,
-    front: Option<ScanEnd<W>>,
-    back: Option<ScanEnd<W>>,
+    whole: Bounds<W>,
+    front: ScanEnd<W>,
+    back: ScanEnd<W>,
     payload: PayloadBuffer,
+    is_done: bool,
+    has_failed: bool,
 }
 
 impl<W: Word> RangeScan<W> {
-    pub(in crate::index) fn new(bounds: Bounds<W>) -> Self {
-        Self { bounds, front: None, back: None, payload: PayloadBuffer::new(0) }
+    pub(in crate::index) fn new(whole: Bounds<W>) -> Self {
+        let (low, high) = whole.0.unwrap_or((W::MAX, W::MIN));
+        let (front, back) = (ScanEnd::at(low), ScanEnd::at(high));
+        Self { whole, front, back, payload: PayloadBuffer::new(0), is_done: false, has_failed: false }
+    }
+
+    /// Moves one end to a word, or to the end of the range that is nearest.
+    fn move_end(&mut self, forward: bool, word: W) {
+        let Some((low, high)) = self.whole.0.filter(|_| !self.has_failed) else { return };
+        match forward {
+            true => self.front = ScanEnd::at(word.max(low)),
+            false => self.back = ScanEnd::at(word.min(high)),
+        }
+        self.is_done = false;
     }
 
     /// The payload of the entry returned last.
@@ -89,55 +114,75 @@ impl<W: Word> RangeScan<W> {
         Some(word.map(|word| (K::from_word(word), V::load(self.payload()))))
     }
 
-    /// The word of the next entry from one end. After the last entry or an error, always `None`.
+    /// The word of the next entry from one end. After the last entry `None`, until an end is moved; after an error,
+    /// always `None`.
     pub(in crate::index) fn step<K: Key<Word = W>>(
         &mut self,
         view: &IndexView<'_, K>,
         forward: bool,
     ) -> Result<Option<W>> {
+        if self.is_done {
+            return Ok(None);
+        }
         let step = self.try_step(view, forward);
         if !matches!(step, Ok(Some(_))) {
-            self.bounds = Bounds(None);
-            (self.front, self.back) = (None, None);
+            (self.is_done, self.has_failed) = (true, step.is_err());
+            (self.front.cursor, self.back.cursor) = (None, None);
         }
         step
     }
 
     fn try_step<K: Key<Word = W>>(&mut self, view: &IndexView<'_, K>, forward: bool) -> Result<Option<W>> {
-        let (Some((low, high)), Some(state)) = (self.bounds.0, view.state) else { return Ok(None) };
+        let (Some(_), Some(state)) = (self.whole.0, view.state) else { return Ok(None) };
+        let words = self.front.start..=self.back.start;
         let (own, other) = if forward { (&mut self.front, &self.back) } else { (&mut self.back, &self.front) };
-        let end = match own {
-            Some(end) => end,
-            None => {
+        // A cursor that goes on after the end of the scan passes the entry returned last again.
+        let mut passed = own.last.filter(|_| own.cursor.is_none());
+        let cursor = match &mut own.cursor {
+            Some(cursor) => cursor,
+            none => {
                 let mut cursor = view.shared.structure.cursor(state.structure)?;
+                let start = passed.map_or(own.start, |(last, _)| last);
                 match forward {
-                    true => cursor.seek(view.pages, low)?,
-                    false => cursor.seek_back(view.pages, high)?,
+                    true => cursor.seek(view.pages, start)?,
+                    false => cursor.seek_back(view.pages, start)?,
                 }
                 self.payload = view.shared.payload();
-                own.insert(ScanEnd { cursor, last: None })
+                none.insert(cursor)
             }
         };
         let payload = self.payload.as_mut_slice();
-        let word = match forward {
-            true => end.cursor.next(view.pages, payload)?,
-            false => end.cursor.previous(view.pages, payload)?,
+        let word = loop {
+            let word = match forward {
+                true => cursor.next(view.pages, payload)?,
+                false => cursor.previous(view.pages, payload)?,
+            };
+            match (word, passed) {
+                (Some(word), Some((last, _))) if word == last => {
+                    passed = passed.filter(|entry| *entry != (word, cursor.entry_id()));
+                }
+                _ => break word,
+            }
         };
-        let Some(word) = word.filter(|word| (low..=high).contains(word)) else { return Ok(None) };
-        let entry = (word, end.cursor.entry_id());
+        let Some(word) = word.filter(|word| words.contains(word)) else { return Ok(None) };
+        let entry = (word, cursor.entry_id());
         // The ends have met if this is the last entry of the other one, or lies beyond it.
-        let met = other.as_ref().and_then(|other| other.last).is_some_and(|(last, id)| {
+        let met = other.last.is_some_and(|(last, id)| {
             let beyond = if forward { word > last } else { word < last };
             beyond || entry == (last, id)
         });
-        end.last = Some(entry);
-        Ok((!met).then_some(word))
+        if met {
+            return Ok(None);
+        }
+        own.last = Some(entry);
+        Ok(Some(word))
     }
 }
 
 /// A double-ended iterator over the entries of a range of an index, in key order.
 ///
-/// It ends after an error, and retains its snapshot until it is dropped.
+/// It ends after an error, and retains its snapshot until it is dropped. [`Self::seek`] and [`Self::seek_for_prev`]
+/// move its ends.
 #[derive(Debug)]
 pub struct IndexRange<K: Key, V: Payload> {
     shared: Arc<IndexShared<K>>,
@@ -153,6 +198,36 @@ impl<K: Key, V: Payload> IndexRange<K, V> {
         range: &impl RangeBounds<K>,
     ) -> Self {
         Self { shared, snapshot, scan: RangeScan::new(Bounds::of(range)), payload: PhantomData }
+    }
+
+    /// Moves the front to the first entry whose key is at or behind `key` and in the range, ahead or back:
+    /// [`Self::next`] then returns it. Entries are returned again if the front moves back; those that the back has
+    /// returned are not. A range that was read to its end goes on. After an error it stays ended. Nothing is read
+    /// before the next step.
+    ///
+    /// ```
+    /// # use ogive::index::{Index, IndexOptions};
+    /// # let storage = std::sync::Arc::new(ogive::io::MemoryStorage::new());
+    /// # let index = Index::<u64, u64>::create((storage, "i"), &IndexOptions::default())?;
+    /// # index.bulk_load([10, 20, 30, 40].map(|key| (key, key)))?;
+    /// let mut range = index.iter()?;
+    /// range.seek(11);
+    /// assert_eq!(range.next().unwrap()?.0, 20);
+    /// range.seek_for_prev(39);
+    /// assert_eq!(range.next_back().unwrap()?.0, 30);
+    /// assert!(range.next().is_none());
+    /// range.seek(0);
+    /// assert_eq!(range.next().unwrap()?.0, 10);
+    /// # Ok::<(), ogive::Error>(())
+    /// ```
+    pub fn seek(&mut self, key: K) {
+        self.scan.move_end(true, key.to_word());
+    }
+
+    /// Moves the back to the last entry whose key is at or before `key` and in the range, as [`Self::seek`] moves the
+    /// front: [`next_back`](DoubleEndedIterator::next_back) then returns it.
+    pub fn seek_for_prev(&mut self, key: K) {
+        self.scan.move_end(false, key.to_word());
     }
 
     fn step(&mut self, forward: bool) -> Option<Result<(K, V)>> {
@@ -176,6 +251,16 @@ pub struct TransactionRange<'a, K: Key, V: Payload> {
 impl<'a, K: Key, V: Payload> TransactionRange<'a, K, V> {
     pub(in crate::index) fn new(view: IndexView<'a, K>, range: &impl RangeBounds<K>) -> Self {
         Self { view, scan: RangeScan::new(Bounds::of(range)), payload: PhantomData }
+    }
+
+    /// Moves the front to the first entry whose key is at or behind `key`, as [`IndexRange::seek`] does.
+    pub fn seek(&mut self, key: K) {
+        self.scan.move_end(true, key.to_word());
+    }
+
+    /// Moves the back to the last entry whose key is at or before `key`, likewise.
+    pub fn seek_for_prev(&mut self, key: K) {
+        self.scan.move_end(false, key.to_word());
     }
 }
 

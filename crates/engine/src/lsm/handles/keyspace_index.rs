@@ -6,6 +6,7 @@ use super::keyspace::Keyspace;
 use super::lookups::index_rows::{IndexRows, RowsOfIndex};
 use super::pinned_types::PinnedTypes;
 use super::range::DbRange;
+use super::range::seek::MoveEnds;
 use super::snapshot::DbSnapshot;
 use crate::block::Slice;
 use crate::error::{Cause, Error, Result};
@@ -363,6 +364,29 @@ impl fmt::Debug for KeyspaceIndex {
 /// waves, and compared with the entries that led to them.
 #[derive(Debug)]
 pub struct KeyspaceIndexRange(IndexRows);
+
+impl KeyspaceIndexRange {
+    /// Moves the front to the first record in the range whose values are at or behind these in the order of the index,
+    /// as [`DbRange::seek`](crate::lsm::DbRange::seek) does. There may be fewer values than the index has.
+    ///
+    /// # Errors
+    /// [`Cause::Input`](crate::Cause::Input) for values of other types; the range is where it was.
+    pub fn seek(&mut self, values: &[Value]) -> Result<()> {
+        let start = self.0.encode(values)?;
+        self.0.move_front(&start);
+        Ok(())
+    }
+
+    /// Moves the back to the last record in the range whose values are at or before these, likewise.
+    ///
+    /// # Errors
+    /// As [`Self::seek`].
+    pub fn seek_for_prev(&mut self, values: &[Value]) -> Result<()> {
+        let start = self.0.encode(values)?;
+        self.0.move_back(end_of_prefix(&start).as_deref());
+        Ok(())
+    }
+}
 
 impl Iterator for KeyspaceIndexRange {
     type Item = Result<(Slice, Slice)>;

@@ -1,6 +1,6 @@
 //! Range iterators of a store: the visible records of a key range, from either end.
 
-mod seek;
+pub(in crate::lsm) mod seek;
 
 use self::seek::ReachedEnd;
 use super::keyspace::Keyspace;

@@ -50,10 +50,9 @@ impl DbSnapshot {
         Self { pin: Arc::new(PinnedSequence { db, id, kept }) }
     }
 
-    /// The time as of which it sees records that expire; that of now, if it is from before there were any.
-    pub(super) fn now_ms(&self) -> u64 {
-        let seen = Some(self.pin.kept.now_ms).filter(|&now_ms| now_ms > 0);
-        seen.unwrap_or_else(|| self.pin.db.core().contents.time.now_ms())
+    /// The time as of which it sees records that expire; `None` if it is from before there were any.
+    pub(super) fn now_ms(&self) -> Option<u64> {
+        Some(self.pin.kept.now_ms).filter(|&now_ms| now_ms > 0)
     }
 
     /// What it sees.

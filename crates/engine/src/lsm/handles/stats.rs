@@ -201,7 +201,8 @@ impl Core {
         let cache_bytes = self.files.cache.held_bytes();
         let mut stats = DbStats { cache_bytes, activity, learning, scrub, ..DbStats::default() };
         stats.format = shared.state.format;
-        (stats.open_transactions, stats.oldest_transaction_s) = self.contents.open_transactions.ages();
+        (stats.open_transactions, stats.oldest_transaction_s) =
+            self.contents.open_transactions.ages(self.contents.time.passed_ms());
         (stats.memory_bytes, stats.least_memory_bytes) = (self.options.memory_bytes, self.least_memory_bytes(&shared));
         let mut last_level_bytes = 0;
         for (&id, keyspace) in &shared.state.keyspaces {

@@ -24,7 +24,7 @@ use crate::lsm::state::transactions::read_set::ReadSet;
 use crate::types::range_of_prefix;
 use std::collections::BTreeMap;
 use std::ops::RangeBounds;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::SystemTime;
 
 /// A transaction is run at most this number of times, and is begun again within this number of seconds.
@@ -66,7 +66,9 @@ pub struct DbTransaction {
     snapshot: DbSnapshot,
     durability: Option<Durability>,
     /// Counts it among the open ones of the store.
-    _open: OpenTransaction,
+    open: OpenTransaction,
+    /// The time as of which it sees records that expire, once it was asked for.
+    now_ms: OnceLock<u64>,
 }
 
 /// A transaction as its ranges share it.
@@ -167,8 +169,19 @@ impl DbTransaction {
     fn new(db: &Db) -> Self {
         let state = Mutex::new(TransactionState::new(db.core().options.transaction_limit_bytes()));
         let (shared, snapshot) = (Arc::new(SharedTransaction { db: db.clone(), state }), db.snapshot());
-        let _open = OpenTransactions::begin(&db.core().contents.open_transactions);
-        Self { shared, snapshot, durability: None, _open }
+        let contents = &db.core().contents;
+        let open = OpenTransactions::begin(&contents.open_transactions, contents.time.passed_ms());
+        Self { shared, snapshot, durability: None, open, now_ms: OnceLock::new() }
+    }
+
+    /// The time as of which it sees records that expire, its own included: that of its beginning. Its snapshot does not
+    /// know it if no record of the store expired then.
+    fn now_ms(&self) -> u64 {
+        *self.now_ms.get_or_init(|| {
+            let time = &self.shared.db.core().contents.time;
+            let age_ms = || time.passed_ms().saturating_sub(self.open.begun_ms());
+            self.snapshot.now_ms().unwrap_or_else(|| time.now_ms().saturating_sub(age_ms()))
+        })
     }
 
     pub(super) fn shared(&self) -> &Arc<SharedTransaction> {
@@ -265,7 +278,7 @@ impl DbTransaction {
         if let Some(ExpiryRule::AtField(_)) = keyspace.expiry()
             && let Some(expires_ms) = keyspace.written().expires_ms(value)?
         {
-            let times = (expires_ms, self.snapshot.now_ms());
+            let times = (expires_ms, self.now_ms());
             return self
                 .write(keyspace, |writes, keyspace, limit| writes.add_expiring(keyspace, (key, value), times, limit));
         }
@@ -285,7 +298,7 @@ impl DbTransaction {
         expires: SystemTime,
     ) -> Result<()> {
         let record = (key.as_ref(), value.as_ref());
-        let times = (unix_ms_of(expires), self.snapshot.now_ms());
+        let times = (unix_ms_of(expires), self.now_ms());
         self.write(keyspace.as_ref(), |writes, keyspace, limit| writes.add_expiring(keyspace, record, times, limit))
     }
 

@@ -6,15 +6,17 @@
 
 use super::own_writes::OwnRecord;
 use super::range::DbRange;
+use super::range::seek::MoveEnds;
 use super::transaction::SharedTransaction;
 use crate::block::Slice;
 use crate::error::Result;
+use crate::lsm::read::scan::successor;
 use crate::lsm::state::keyspace_tree::KeyspaceTree;
 use crate::lsm::state::transactions::key_intervals::KeyIntervals;
 use crate::lsm::state::transactions::newer::ConflictCheck;
 use std::cmp::Ordering;
 use std::collections::VecDeque;
-use std::ops::{Bound, Range};
+use std::ops::Range;
 use std::sync::Arc;
 
 /// The records of a key range as a transaction sees them, in key order, from either end: see
@@ -96,16 +98,16 @@ impl PassedKeys {
         }
     }
 
-    /// Moves one end to `key`, or to the end of the range that is nearest. What it skips is not read.
-    fn move_end(&mut self, forward: bool, key: &[u8]) {
-        let (first, behind) = &self.whole;
-        if forward {
-            self.start = key.max(first).to_vec();
-            self.front.clone_from(&self.start);
-        } else {
-            let end = [key, &[0]].concat();
-            self.end = Some(behind.as_ref().map_or(&end, |behind| behind.min(&end)).clone());
-        }
+    /// Moves the front to a key, or to the beginning of the range. What it skips is not read.
+    fn move_front(&mut self, start: &[u8]) {
+        self.start = start.max(&self.whole.0).to_vec();
+        self.front.clone_from(&self.start);
+    }
+
+    /// Moves the back before a key, or to the end of the range, likewise.
+    fn move_back(&mut self, end: Option<&[u8]>) {
+        let whole = self.whole.1.as_deref();
+        self.end = whole.into_iter().chain(end).min().map(<[u8]>::to_vec);
     }
 }
 
@@ -121,27 +123,50 @@ impl DbTransactionRange {
     /// Moves the front to the first record at or behind `key` that is in the range, as [`DbRange::seek`] does. The
     /// transaction has not read what was skipped.
     pub fn seek(&mut self, key: impl AsRef<[u8]>) {
-        self.0.move_end(true, key.as_ref());
+        self.0.move_front(key.as_ref());
     }
 
     /// Moves the back to the last record at or before `key` that is in the range, likewise.
     pub fn seek_for_prev(&mut self, key: impl AsRef<[u8]>) {
-        self.0.move_end(false, key.as_ref());
+        self.0.move_back(Some(&successor(key.as_ref())));
     }
 }
 
-impl WithOwnWrites<DbRange, Slice, KeyIntervals> {
-    fn move_end(&mut self, forward: bool, key: &[u8]) {
-        if self.has_failed {
-            return;
+impl MoveEnds for DbTransactionRange {
+    fn move_front(&mut self, start: &[u8]) {
+        self.0.move_front(start);
+    }
+
+    fn move_back(&mut self, end: Option<&[u8]>) {
+        self.0.move_back(end);
+    }
+}
+
+impl<S: MoveEnds, V, H> MoveEnds for WithOwnWrites<S, V, H> {
+    fn move_front(&mut self, start: &[u8]) {
+        if !self.has_failed {
+            self.passed.move_front(start);
+            self.place();
         }
-        self.passed.move_end(forward, key);
+    }
+
+    fn move_back(&mut self, end: Option<&[u8]>) {
+        if !self.has_failed {
+            self.passed.move_back(end);
+            self.place();
+        }
+    }
+}
+
+impl<S: MoveEnds, V, H> WithOwnWrites<S, V, H> {
+    /// Goes on from where the ends stand, one of which was moved.
+    fn place(&mut self) {
         let PassedKeys { front, end, .. } = &self.passed;
         // Either end may have read a record that it has not returned, or returned one that the other had read.
         self.next = [None, None];
-        self.stored.move_end(true, Bound::Included(front));
+        self.stored.move_front(front);
         if let Some(end) = end {
-            self.stored.move_end(false, Bound::Excluded(end));
+            self.stored.move_back(Some(end));
         }
         let first = self.own.partition_point(|(own, _)| own.as_ref() < front.as_slice());
         let last = self.own.partition_point(|(own, _)| end.as_ref().is_none_or(|end| own.as_ref() < end.as_slice()));
@@ -159,6 +184,11 @@ where
     pub(super) fn new(stored: S, (own, hidden): (VecDeque<(Slice, Option<V>)>, H), passed: PassedKeys) -> Self {
         let left = 0..own.len();
         Self { stored, next: [None, None], own, left, hidden, passed, is_done: false, has_failed: false }
+    }
+
+    /// The records of the snapshot.
+    pub(super) fn stored(&self) -> &S {
+        &self.stored
     }
 
     /// What hides records of the snapshot.

@@ -3,20 +3,16 @@
 use crate::block::Slice;
 use crate::error::Result;
 use crate::lsm::core::store::Core;
-use crate::lsm::read::batch_get;
+use crate::lsm::read::batch_get::{self, ExpiringValue};
 use crate::lsm::read::scan::positioned_cursor;
 use crate::lsm::read::value_wave::BatchLimits;
 use crate::lsm::state::entry::ValueKind;
 use crate::lsm::state::expiry::store_time::ReadPoint;
 use crate::lsm::state::keyspace_tree::KeyspaceTree;
-use crate::lsm::state::view::KeyspaceView;
 use std::ops::{Bound, ControlFlow};
 
 /// Takes a key and its row, with the time at which it expires, if it does.
 pub(super) type VisitRow<'a> = &'a mut dyn FnMut(&[u8], (&[u8], Option<u64>)) -> Result<ControlFlow<()>>;
-
-/// A row, and the time at which it expires, if it does, in milliseconds since the start of 1970.
-pub(super) type ExpiringRow = (Slice, Option<u64>);
 
 impl Core {
     /// The rows of keys, in the types that the keyspace has now. They are read in one wave.
@@ -30,22 +26,9 @@ impl Core {
         point: ReadPoint,
     ) -> Result<Vec<Option<Slice>>> {
         let (view, point) = self.view_at(tree, point);
-        self.rows_of_view(tree, &view, keys, point)
-    }
-
-    fn rows_of_view<K: AsRef<[u8]>>(
-        &self,
-        tree: &KeyspaceTree,
-        view: &KeyspaceView,
-        keys: &[K],
-        point: ReadPoint,
-    ) -> Result<Vec<Option<Slice>>> {
-        let mut order: Vec<usize> = (0..keys.len()).collect();
-        order.sort_by(|&one, &other| keys[one].as_ref().cmp(keys[other].as_ref()));
         let limits = BatchLimits { memory_bytes: self.options.memory_bytes, path: &|| self.path() };
-        let found = batch_get::multi_get(view, point, keys, &order, u64::MAX, &limits)?;
-        let delivered = |row: Option<Slice>| row.map(|row| Ok(tree.delivered(None, &row)?[..].into())).transpose();
-        found.into_iter().map(delivered).collect()
+        let found = batch_get::multi_get(&view, point, keys, &in_key_order(keys), u64::MAX, &limits)?;
+        found.into_iter().map(|row| row.map(|row| delivered(tree, &row)).transpose()).collect()
     }
 
     /// As [`Self::rows_at`], with those that have expired but are still there; each with the time at which it expires.
@@ -57,15 +40,16 @@ impl Core {
         tree: &KeyspaceTree,
         keys: &[K],
         point: ReadPoint,
-    ) -> Result<Vec<Option<ExpiringRow>>> {
+    ) -> Result<Vec<Option<ExpiringValue>>> {
         if !self.contents.time.is_used() {
             let rows = self.rows_at(tree, keys, point)?;
             return Ok(rows.into_iter().map(|row| Some((row?, None))).collect());
         }
         let (view, point) = self.view_at(tree, ReadPoint::with_expired(point.at));
-        let rows = self.rows_of_view(tree, &view, keys, point)?;
-        let expiry = |key: &K| view.expiry_of(key.as_ref(), point.at);
-        rows.into_iter().zip(keys).map(|(row, key)| row.map(|row| Ok((row, expiry(key)?))).transpose()).collect()
+        let limits = BatchLimits { memory_bytes: self.options.memory_bytes, path: &|| self.path() };
+        let found = batch_get::multi_get_with_expired(&view, point.at, keys, &in_key_order(keys), &limits)?;
+        let delivered = |(row, expires_ms): ExpiringValue| Ok((delivered(tree, &row)?, expires_ms));
+        found.into_iter().map(|row| row.map(delivered).transpose()).collect()
     }
 
     /// Passes the rows from `start` up to `end` on, with keys in ascending order, until `visit` breaks.
@@ -97,4 +81,16 @@ impl Core {
         }
         Ok(())
     }
+}
+
+/// The indexes of keys, sorted by the keys.
+fn in_key_order<K: AsRef<[u8]>>(keys: &[K]) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..keys.len()).collect();
+    order.sort_by(|&one, &other| keys[one].as_ref().cmp(keys[other].as_ref()));
+    order
+}
+
+/// A row in the types that its keyspace has now.
+fn delivered(tree: &KeyspaceTree, stored: &[u8]) -> Result<Slice> {
+    Ok(tree.delivered(None, stored)?[..].into())
 }

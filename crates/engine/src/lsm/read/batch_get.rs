@@ -148,18 +148,20 @@ pub(in crate::lsm) fn find_in_memory(
 ) -> Result<Deferrable<Option<FoundValue>>> {
     let found = BatchLookups::new(view, point.at).advance(key, &mut NextSource::default())?;
     Ok(match found {
-        Deferrable::Done(found) => Deferrable::Done(view.settled(found, point)),
+        Deferrable::Done(found) => Deferrable::Done(view.settled(found, point, |_| {})),
         Deferrable::Deferred => Deferrable::Deferred,
     })
 }
 
-/// Finds the records of keys at a point, which are sorted by `order`.
+/// Finds the records of keys at a point, which are sorted by `order`; `note` gets the indexes of those that expire,
+/// each with its time.
 fn find_all<K: AsRef<[u8]>>(
     view: &KeyspaceView,
     point: ReadPoint,
     keys: &[K],
     order: &[usize],
     limits: &BatchLimits<'_>,
+    mut note: impl FnMut(usize, u64),
 ) -> Result<Vec<Option<FoundValue>>> {
     let mut found: Vec<Option<FoundValue>> = keys.iter().map(|_| None).collect();
     let mut rest = order;
@@ -172,7 +174,7 @@ fn find_all<K: AsRef<[u8]>>(
         for &index in group {
             let mut next = NextSource::default();
             match lookups.advance(keys[index].as_ref(), &mut next)? {
-                Deferrable::Done(answer) => found[index] = view.settled(answer, point),
+                Deferrable::Done(answer) => found[index] = view.settled(answer, point, |ms| note(index, ms)),
                 Deferrable::Deferred => open.push(OpenKey { index, next }),
             }
             taken += 1;
@@ -186,7 +188,7 @@ fn find_all<K: AsRef<[u8]>>(
             let mut still = Vec::new();
             for OpenKey { index, mut next } in open {
                 match lookups.advance(keys[index].as_ref(), &mut next)? {
-                    Deferrable::Done(answer) => found[index] = view.settled(answer, point),
+                    Deferrable::Done(answer) => found[index] = view.settled(answer, point, |ms| note(index, ms)),
                     Deferrable::Deferred => still.push(OpenKey { index, next }),
                 }
             }
@@ -222,11 +224,44 @@ pub(in crate::lsm) fn multi_get<K: AsRef<[u8]>>(
     room_bytes: u64,
     limits: &BatchLimits<'_>,
 ) -> Result<Vec<Option<Slice>>> {
+    multi_get_noting(view, point, keys, order, (room_bytes, limits), |_, _| {})
+}
+
+/// A value, and the time at which it expires, if it does, in milliseconds since the start of 1970.
+pub(in crate::lsm) type ExpiringValue = (Slice, Option<u64>);
+
+/// As [`multi_get`], of all keys, with the records that have expired but are still there.
+pub(in crate::lsm) fn multi_get_with_expired<K: AsRef<[u8]>>(
+    view: &KeyspaceView,
+    at: Sequence,
+    keys: &[K],
+    order: &[usize],
+    limits: &BatchLimits<'_>,
+) -> Result<Vec<Option<ExpiringValue>>> {
+    let mut expiry = vec![None; keys.len()];
+    let note = |index: usize, expires_ms| expiry[index] = Some(expires_ms);
+    let values = multi_get_noting(view, ReadPoint::with_expired(at), keys, order, (u64::MAX, limits), note)?;
+    for pair in order.windows(2) {
+        if keys[pair[0]].as_ref() == keys[pair[1]].as_ref() {
+            expiry[pair[1]] = expiry[pair[0]];
+        }
+    }
+    Ok(values.into_iter().zip(expiry).map(|(value, expires_ms)| Some((value?, expires_ms))).collect())
+}
+
+fn multi_get_noting<K: AsRef<[u8]>>(
+    view: &KeyspaceView,
+    point: ReadPoint,
+    keys: &[K],
+    order: &[usize],
+    (room_bytes, limits): (u64, &BatchLimits<'_>),
+    note: impl FnMut(usize, u64),
+) -> Result<Vec<Option<Slice>>> {
     // A key that occurs several times is looked up once, at its first place.
     let mut distinct = order.to_vec();
     distinct.dedup_by(|one, other| keys[*one].as_ref() == keys[*other].as_ref());
     // All keys are seen at the same time.
-    let mut found = find_all(view, point.fixed(&view.time), keys, &distinct, limits)?;
+    let mut found = find_all(view, point.fixed(&view.time), keys, &distinct, limits, note)?;
     found.truncate(keys_within(&found, room_bytes));
     let answers = found.len();
     let mut values: Vec<Option<Slice>> = keys.iter().map(|_| None).collect();

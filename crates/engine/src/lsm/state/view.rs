@@ -1,6 +1,6 @@
 //! The view of a keyspace: an immutable set of memtables, tables and value files, and point lookups in it.
 
-use super::entry::{EXPIRY_BYTES, Entry, Sequence, ValueKind, split_expiry};
+use super::entry::{EXPIRY_BYTES, Sequence, ValueKind, split_expiry};
 use super::expiry::store_time::{ReadPoint, StoreTime};
 use super::memtable::Memtable;
 use super::range_tombstones::RangeTombstones;
@@ -79,9 +79,6 @@ pub(in crate::lsm) struct VisibleKey<'a> {
 /// The way in which a lookup returns a value.
 pub(in crate::lsm) trait CaptureValue {
     type Captured;
-
-    /// Whether entries that expire are returned as they are stored.
-    const WITH_EXPIRED: bool = false;
 
     /// Called at the end of each step.
     #[inline]
@@ -173,32 +170,6 @@ impl CaptureValue for CopyValue<'_> {
     }
 }
 
-/// Returns what is stored as a slice that shares its buffer, with the time of an entry that expires.
-struct ShareStored;
-
-impl CaptureValue for ShareStored {
-    type Captured = Slice;
-
-    const WITH_EXPIRED: bool = true;
-
-    fn of_memtable(&mut self, memtable: &Memtable, wanted: VisibleKey<'_>) -> Option<KeyEntry<Slice>> {
-        ShareValue(|_| {}).of_memtable(memtable, wanted)
-    }
-
-    fn of_table(
-        &mut self,
-        table: &TableFile,
-        wanted: VisibleKey<'_>,
-        window: Option<PositionWindow>,
-    ) -> Result<Option<KeyEntry<Slice>>> {
-        ShareValue(|_| {}).of_table(table, wanted, window)
-    }
-
-    fn take_expiry(&mut self, captured: Slice) -> (u64, Slice) {
-        take_expiry(captured)
-    }
-}
-
 /// Takes the time off the value of an expiring entry; 0, by which it has expired, if there is none.
 fn take_expiry(stored: Slice) -> (u64, Slice) {
     let time_ms = split_expiry(&stored).map_or(0, |(time_ms, _)| time_ms);
@@ -223,7 +194,7 @@ impl KeyspaceView {
         take: &mut T,
     ) -> Option<(ValueKind, T::Captured)> {
         match found {
-            Some((kind, value)) if !T::WITH_EXPIRED && kind.expires() => self.unexpired((kind, value), point, take),
+            Some((kind, value)) if kind.expires() => self.unexpired((kind, value), point, take),
             found => found,
         }
     }
@@ -245,23 +216,22 @@ impl KeyspaceView {
         expires_ms > point.now_ms(&self.time)
     }
 
-    /// The record of the newest entry of a key, unless it has expired.
+    /// The record of the newest entry of a key, unless it has expired; `note` gets the time at which it expires.
     #[inline]
-    pub(in crate::lsm) fn settled(&self, found: Option<FoundValue>, point: ReadPoint) -> Option<FoundValue> {
+    pub(in crate::lsm) fn settled(
+        &self,
+        found: Option<FoundValue>,
+        point: ReadPoint,
+        note: impl FnOnce(u64),
+    ) -> Option<FoundValue> {
         match found {
             Some((kind, value)) if kind.expires() => {
                 let (expires_ms, value) = take_expiry(value);
+                note(expires_ms);
                 self.is_alive(expires_ms, point).then(|| (kind.without_expiry(), value))
             }
             found => found,
         }
-    }
-
-    /// The time at which the newest entry of a key at or below `at` expires, if it does, in milliseconds since the
-    /// start of 1970.
-    pub(in crate::lsm) fn expiry_of(&self, key: &[u8], at: Sequence) -> Result<Option<u64>> {
-        let found = self.find(key, ReadPoint::with_expired(at), ShareStored)?;
-        Ok(found.and_then(|(kind, value)| Entry { key, sequence: at, kind, value: &value }.expires_ms()))
     }
 
     /// Finds the record of a key at a point; `None` if it was removed, has expired, or was never present.

@@ -25,7 +25,7 @@ use crate::lsm::state::file_numbers::FileNumberSource;
 use crate::lsm::state::memtable_set::MemtableSet;
 use crate::lsm::state::operations::ReadCondition;
 use crate::lsm::state::options::INLINE_BYTES_MAX;
-use crate::lsm::state::tables::table_file::SCAN_READ_AHEAD_BYTES;
+use crate::lsm::state::tables::table_file::{KeyspaceStatement, ORIGIN_PROPERTY, SCAN_READ_AHEAD_BYTES, TableOrigin};
 use crate::lsm::state::value_forms::mark_of;
 use crate::lsm::state::version::{
     FileKind, KeyspaceLevels, LEVELS, ManifestEdit, StatedTypes, TableFileMeta, file_name, is_object_name,
@@ -119,8 +119,13 @@ impl IncomingTables<'_> {
         let table = self.open(storage, name)?;
         let own = core.keyspace_options(self.keyspace.id());
         let of_keyspace = core.options.of_keyspace(&own);
-        let options =
+        let mut options =
             TableWriteOptions { versioned: false, ..table_options(&of_keyspace, TableForm::usual(&of_keyspace)) };
+        // A repair without the manifest learns whose the copy is, and the forms of its values; no log is in it.
+        let origin = TableOrigin { keyspace: self.keyspace.id(), newest: 0 };
+        options.properties.push((ORIGIN_PROPERTY.to_owned(), origin.encode()));
+        let statement = KeyspaceStatement::new(self.keyspace.name(), &self.stated, &own);
+        options.properties.extend(statement.properties());
         let mut writer = TableWriter::create((Arc::clone(&core.files.storage), new_name), options)?;
         writer.limit_memory(core.options.job_bytes() / 2);
         let mark = mark_of(form);

@@ -22,8 +22,13 @@ use std::ops::{Bound, ControlFlow};
 pub struct TableRange {
     table: Table,
     bounds: (Bound<Vec<u8>>, Bound<Vec<u8>>),
-    /// Next record from the front, and the one after the next from the back; resolved at first use.
+    /// Next record from the front, and the one after the next from the back; resolved at first use, and after moves.
     ends: Option<(BlockPosition, BlockPosition)>,
+    /// The ends at the beginning, and where they were when one of them was moved.
+    whole: Option<(BlockPosition, BlockPosition)>,
+    before_move: Option<(BlockPosition, BlockPosition)>,
+    /// The keys to which the front and the back were moved.
+    moved: [Option<Vec<u8>>; 2],
     failed: bool,
     forward: ReadAheadBuffer,
     backward: ReadAheadBuffer,
@@ -135,7 +140,47 @@ impl ReadAheadBuffer {
 impl TableRange {
     pub(in crate::table) fn new(table: Table, bounds: (Bound<Vec<u8>>, Bound<Vec<u8>>)) -> Self {
         let (forward, backward) = (ReadAheadBuffer::default(), ReadAheadBuffer::default());
-        Self { table, bounds, ends: None, failed: false, forward, backward, trace: None }
+        let (ends, whole, before_move, moved) = (None, None, None, [None, None]);
+        Self { table, bounds, ends, whole, before_move, moved, failed: false, forward, backward, trace: None }
+    }
+
+    /// Moves the front to the first record whose key is at or behind `key` and in the range, ahead or back:
+    /// [`Self::next`] then returns it. Records are returned again if the front moves back; those that the back has
+    /// returned are not. A range that was read to its end goes on. After an error it stays ended.
+    ///
+    /// Nothing is read before the next step, which refuses a key of another length than those of the table.
+    ///
+    /// ```
+    /// # use ogive::io::MemoryStorage;
+    /// # use ogive::table::{TableOptions, Table, TableWriter, TableWriteOptions};
+    /// # let storage = std::sync::Arc::new(MemoryStorage::new());
+    /// # let mut writer = TableWriter::create((storage.clone(), "t"), TableWriteOptions::default())?;
+    /// # for key in ["ant", "bee", "cat", "dog"] { writer.append(key.as_bytes(), b"")?; }
+    /// # writer.finish()?;
+    /// # let table = Table::open((storage, "t"), &TableOptions::default())?;
+    /// let mut range = table.iter();
+    /// range.seek("b");
+    /// assert_eq!(range.next().unwrap()?.0, b"bee");
+    /// range.seek_for_prev("cow");
+    /// assert_eq!(range.next_back().unwrap()?.0, b"cat");
+    /// assert!(range.next().is_none());
+    /// range.seek("");
+    /// assert_eq!(range.next().unwrap()?.0, b"ant");
+    /// # Ok::<(), ogive::Error>(())
+    /// ```
+    pub fn seek(&mut self, key: impl AsRef<[u8]>) {
+        self.move_end(true, key.as_ref());
+    }
+
+    /// Moves the back to the last record whose key is at or before `key` and in the range, as [`Self::seek`] moves the
+    /// front: [`next_back`](DoubleEndedIterator::next_back) then returns it.
+    pub fn seek_for_prev(&mut self, key: impl AsRef<[u8]>) {
+        self.move_end(false, key.as_ref());
+    }
+
+    fn move_end(&mut self, forward: bool, key: &[u8]) {
+        self.moved[usize::from(!forward)] = Some(key.to_vec());
+        self.before_move = self.ends.take().or(self.before_move);
     }
 
     /// Enables the trace of reads from now on; see [`Self::trace`].
@@ -234,7 +279,41 @@ impl TableRange {
         Ok(())
     }
 
+    /// Finds where both ends are: at the beginning, and after moves.
     fn locate(&mut self) -> Result<(BlockPosition, BlockPosition)> {
+        let whole = match self.whole {
+            Some(whole) => whole,
+            None => self.locate_whole()?,
+        };
+        self.whole = Some(whole);
+        let inner = &self.table.inner;
+        let (mut front, mut back) = self.before_move.unwrap_or(whole);
+        let mut reads = ReadContext { trace: self.trace.as_mut(), ..ReadContext::default() };
+        for (end, key) in self.moved.iter().enumerate() {
+            let (Some(key), after) = (key, end == 1) else { continue };
+            inner.check_key(key)?;
+            let RecordPosition { block, index, .. } = inner.lower_bound(KeyBound { key, after }, &mut reads)?;
+            let position = BlockPosition { block, index };
+            let (rows, block) = match after {
+                false => {
+                    front = position.max(whole.0);
+                    (&mut self.forward.rows, front.block)
+                }
+                true => {
+                    back = position.min(whole.1);
+                    (&mut self.backward.rows, if back.index > 0 { back.block } else { back.block.saturating_sub(1) })
+                }
+            };
+            if rows.in_use(block).is_none() {
+                rows.forget();
+            }
+        }
+        self.moved = [None, None];
+        self.before_move = Some((front, back));
+        Ok((front, back))
+    }
+
+    fn locate_whole(&mut self) -> Result<(BlockPosition, BlockPosition)> {
         let inner = &self.table.inner;
         let mut reads = ReadContext { trace: self.trace.as_mut(), ..ReadContext::default() };
         let mut place = |key: &[u8], after: bool| {

@@ -14,12 +14,13 @@ use super::own_entries::OwnEntries;
 use crate::block::Slice;
 use crate::error::Result;
 use crate::lsm::handles::keyspace_index::KeyspaceIndex;
+use crate::lsm::handles::range::seek::MoveEnds;
 use crate::lsm::handles::transaction::{DbTransaction, SharedTransaction};
 use crate::lsm::handles::transaction_range::{PassedKeys, WithOwnWrites};
 use crate::lsm::read::scan::ScanBounds;
 use crate::lsm::state::keyspace_tree::KeyspaceTree;
 use crate::lsm::state::operations::half_open;
-use crate::types::Value;
+use crate::types::{Value, end_of_prefix};
 use std::ops::Bound;
 use std::sync::Arc;
 
@@ -106,6 +107,28 @@ impl DbTransaction {
 }
 
 impl DbTransactionIndexRange {
+    /// Moves the front to the first record in the range whose values are at or behind these, as
+    /// [`KeyspaceIndexRange::seek`](crate::lsm::KeyspaceIndexRange::seek) does. The transaction has not read what was
+    /// skipped.
+    ///
+    /// # Errors
+    /// [`Cause::Input`](crate::Cause::Input) for values of other types; the range is where it was.
+    pub fn seek(&mut self, values: &[Value]) -> Result<()> {
+        let start = self.rows.stored().encode(values)?;
+        self.rows.move_front(&start);
+        Ok(())
+    }
+
+    /// Moves the back to the last record in the range whose values are at or before these, likewise.
+    ///
+    /// # Errors
+    /// As [`Self::seek`].
+    pub fn seek_for_prev(&mut self, values: &[Value]) -> Result<()> {
+        let start = self.rows.stored().encode(values)?;
+        self.rows.move_back(end_of_prefix(&start).as_deref());
+        Ok(())
+    }
+
     fn step(&mut self, forward: bool) -> Option<Result<(Slice, Slice)>> {
         let found = self.rows.guarded_step(forward)?;
         Some(found.map(|(_, (key, row))| {

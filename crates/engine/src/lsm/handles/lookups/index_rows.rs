@@ -6,9 +6,12 @@ use crate::error::{Error, Result};
 use crate::lsm::handles::keyspace::Keyspace;
 use crate::lsm::handles::pinned_types::PinnedTypes;
 use crate::lsm::handles::range::DbRange;
+use crate::lsm::handles::range::seek::MoveEnds;
 use crate::lsm::handles::snapshot::DbSnapshot;
 use crate::lsm::state::indexes::kept::KeptIndex;
+use crate::types::{KeyType, Value};
 use std::collections::VecDeque;
+use std::ops::Bound;
 use std::sync::Arc;
 
 /// Rows that are read in the first wave of a lookup, and at most in a later one.
@@ -29,6 +32,9 @@ pub(in crate::lsm) struct IndexRows {
     back: VecDeque<(Slice, KeyWithRow)>,
     wave: usize,
     is_done: bool,
+    has_failed: bool,
+    /// Where the front and the back stand, once they have returned a row or were moved.
+    stands: [Option<Bound<Slice>>; 2],
 }
 
 /// An index, and the keyspace of its rows.
@@ -43,7 +49,32 @@ pub(in crate::lsm) struct RowsOfIndex {
 impl IndexRows {
     pub(in crate::lsm) fn new(of: RowsOfIndex, snapshot: DbSnapshot, entries: DbRange) -> Self {
         let (front, back) = Default::default();
-        Self { of, snapshot, entries, front, back, wave: WAVE_MIN, is_done: false }
+        let (wave, stands) = (WAVE_MIN, [None, None]);
+        Self { of, snapshot, entries, front, back, wave, is_done: false, has_failed: false, stands }
+    }
+
+    /// Values as entries of the index begin with them.
+    ///
+    /// # Errors
+    /// [`Cause::Input`](crate::Cause::Input) for values of other types.
+    pub(in crate::lsm) fn encode(&self, values: &[Value]) -> Result<Vec<u8>> {
+        let tuple = self.of.index.resolved(self.of.rows.tree())?.tuple();
+        KeyType::Tuple(tuple).encode_prefix(values)
+    }
+
+    /// Moves one end to a bound. Rows that either end has read and not returned are read again.
+    fn move_end(&mut self, forward: bool, to: Bound<&[u8]>) {
+        if self.has_failed {
+            return;
+        }
+        self.stands[usize::from(!forward)] = Some(to.map(Slice::from));
+        for forward in [true, false] {
+            let stands = &self.stands[usize::from(!forward)];
+            let to = stands.as_ref().map_or(Bound::Unbounded, |bound| bound.as_ref().map(Slice::as_ref));
+            self.entries.move_end(forward, to);
+        }
+        (self.front, self.back) = Default::default();
+        (self.wave, self.is_done) = (WAVE_MIN, false);
     }
 
     fn ready(&mut self, forward: bool) -> &mut VecDeque<(Slice, KeyWithRow)> {
@@ -52,6 +83,14 @@ impl IndexRows {
 
     /// The next row of an end.
     fn step(&mut self, forward: bool) -> Option<Result<(Slice, KeyWithRow)>> {
+        let step = self.try_step(forward);
+        if let Some(Ok((entry, _))) = &step {
+            self.stands[usize::from(!forward)] = Some(Bound::Excluded(entry.clone()));
+        }
+        step
+    }
+
+    fn try_step(&mut self, forward: bool) -> Option<Result<(Slice, KeyWithRow)>> {
         loop {
             if let Some(row) = self.ready(forward).pop_front() {
                 return Some(Ok(row));
@@ -60,7 +99,7 @@ impl IndexRows {
                 return self.ready(!forward).pop_back().map(Ok);
             }
             if let Err(error) = self.read(forward) {
-                self.is_done = true;
+                (self.is_done, self.has_failed) = (true, true);
                 (self.front, self.back) = Default::default();
                 return Some(Err(error));
             }
@@ -107,6 +146,16 @@ impl IndexRows {
             }
             return Ok(found);
         }
+    }
+}
+
+impl MoveEnds for IndexRows {
+    fn move_front(&mut self, start: &[u8]) {
+        self.move_end(true, Bound::Included(start));
+    }
+
+    fn move_back(&mut self, end: Option<&[u8]>) {
+        self.move_end(false, end.map_or(Bound::Unbounded, Bound::Excluded));
     }
 }
 

@@ -20,6 +20,25 @@ pub(super) enum ReachedEnd {
     All,
 }
 
+/// Ranges of bytes whose ends move to keys.
+pub(crate) trait MoveEnds {
+    /// Moves the front to the first record at or behind a key, or at the beginning of the range.
+    fn move_front(&mut self, start: &[u8]);
+
+    /// Moves the back to the last record before a key, or at the end of the range.
+    fn move_back(&mut self, end: Option<&[u8]>);
+}
+
+impl MoveEnds for DbRange {
+    fn move_front(&mut self, start: &[u8]) {
+        self.move_end(true, Bound::Included(start));
+    }
+
+    fn move_back(&mut self, end: Option<&[u8]>) {
+        self.move_end(false, end.map_or(Bound::Unbounded, Bound::Excluded));
+    }
+}
+
 impl DbRange {
     /// Moves the front to the first record at or behind `key` that is in the range, ahead or back: [`Self::next`] then
     /// returns it. Records are returned again if the front moves back; those that the back has returned are not. A

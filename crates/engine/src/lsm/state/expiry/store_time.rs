@@ -157,6 +157,12 @@ impl StoreTime {
         (TimeReading { now_ms, clock_ms, is_ahead: clock_ms > bound_ms }, base_ms)
     }
 
+    /// Milliseconds that have passed since some time, by a clock that does not jump.
+    #[inline]
+    pub(in crate::lsm) fn passed_ms(&self) -> u64 {
+        self.clock.passed_ms()
+    }
+
     /// The time, in milliseconds since the start of 1970.
     #[cold]
     pub(in crate::lsm) fn now_ms(&self) -> u64 {
