@@ -241,8 +241,10 @@ struct Facts {
     action: &'static str,
     /// The name of a keyspace, a method or a policy.
     name: String,
-    /// The key of a conflict.
+    /// The key of a conflict, or of a row that a unique index refuses.
     key: Option<Vec<u8>>,
+    /// The unique index that refuses a row, and the key of the row that has its values.
+    refusal: Option<(String, Vec<u8>)>,
     /// Whether what failed may be done all the same.
     is_outcome_unknown: bool,
     detail: String,
@@ -281,9 +283,19 @@ impl Error {
         &self.facts.name
     }
 
-    /// The key that was written by others, of a conflict about one.
+    /// The key that was written by others, of a conflict about one; that of the row that a unique index refuses.
     pub fn key(&self) -> Option<&[u8]> {
         self.facts.key.as_deref()
+    }
+
+    /// The unique index that refuses a row, of [`Cause::NotUnique`].
+    pub fn index(&self) -> Option<&str> {
+        self.facts.refusal.as_ref().map(|(index, _)| &index[..])
+    }
+
+    /// The key of the row that has the values of the one refused, of [`Cause::NotUnique`].
+    pub fn other_key(&self) -> Option<&[u8]> {
+        self.facts.refusal.as_ref().map(|(_, other)| &other[..])
     }
 
     /// Whether the failed commit of a store may be found when the store is opened again: its request, write or sync
@@ -368,13 +380,15 @@ impl Error {
 
     /// A copy, whose system error has its kind only.
     pub(crate) fn again(&self) -> Self {
-        let Facts { path, offset, action, name, key, is_outcome_unknown, detail, source, advice } = &*self.facts;
+        let Facts { path, offset, action, name, key, refusal, is_outcome_unknown, detail, source, advice } =
+            &*self.facts;
         let facts = Facts {
             path: path.clone(),
             offset: *offset,
             action,
             name: name.clone(),
             key: key.clone(),
+            refusal: refusal.clone(),
             is_outcome_unknown: *is_outcome_unknown,
             detail: detail.clone(),
             source: source.as_ref().map(|source| source.kind().into()),

@@ -9,6 +9,8 @@ use crate::keyspace::Keyspace;
 use crate::object::Object;
 use crate::opened::{Opened, Typed};
 use crate::store::Store;
+use crate::times::time_of;
+use ogive::lsm::PinnedTypes;
 use ogive::types::{KeyType, RecordType};
 use pyo3::prelude::*;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -30,6 +32,54 @@ struct Undecided {
     decided: Option<(Arc<RecordType>, ogive::Keyspace)>,
     /// Removals before that record, whose keys have no bytes yet.
     removals: Vec<Removal>,
+    /// Values that were expected before it.
+    expected: Vec<Expected>,
+}
+
+/// The value that a key is expected to have; `None` for none.
+struct Expected {
+    key: Py<PyAny>,
+    value: Option<Py<PyAny>>,
+}
+
+/// The bytes of an expected value.
+struct EncodedExpected {
+    key: Vec<u8>,
+    value: Option<Vec<u8>>,
+}
+
+impl Expected {
+    /// The bytes by `types`; without any, by those that a first record would decide.
+    fn encode(
+        &self,
+        handle: &Bound<'_, Keyspace>,
+        typed: &Typed,
+        types: Option<&RecordType>,
+    ) -> PyResult<EncodedExpected> {
+        let (key, value) = (self.key.bind(handle.py()), self.value.as_ref().map(|value| value.bind(handle.py())));
+        let value = value.map(|value| handle.get().stored(value, typed)).transpose()?;
+        let decided;
+        let types = match types {
+            Some(types) => types,
+            None => {
+                decided = handle.get().types_of_expected(key, value.as_deref())?;
+                &decided
+            }
+        };
+        let value = value.map(|value| encode_value(&types.values, &value)).transpose()?;
+        Ok(EncodedExpected { key: handle.get().checked_key(encode_key(types.keys, key)?)?, value })
+    }
+}
+
+impl EncodedExpected {
+    /// Values are compared as the types of a keyspace have them, or else by their bytes.
+    fn add_to(self, batch: &mut ogive::Batch, keyspace: &ogive::Keyspace, types: Option<&PinnedTypes>) {
+        let Self { key, value } = self;
+        _ = match types {
+            Some(types) => batch.expect_as(types, key, value.as_deref()),
+            None => batch.expect(keyspace, key, value.as_deref()),
+        };
+    }
 }
 
 /// A record that is to be put.
@@ -39,6 +89,17 @@ struct Encoded {
     decides: Option<Arc<RecordType>>,
     key: Vec<u8>,
     value: Vec<u8>,
+    /// When it expires, in milliseconds since the start of 1970.
+    expires_ms: Option<u64>,
+}
+
+impl Encoded {
+    fn add_to(&self, batch: &mut ogive::Batch, keyspace: &ogive::Keyspace) {
+        _ = match self.expires_ms {
+            Some(expires_ms) => batch.insert_with(keyspace, &self.key, &self.value, time_of(expires_ms)),
+            None => batch.insert(keyspace, &self.key, &self.value),
+        };
+    }
 }
 
 /// A removal of a key or of a range.
@@ -108,7 +169,8 @@ impl Batch {
         let mut undecided = self.undecided.lock().unwrap_or_else(PoisonError::into_inner);
         if !undecided.iter().any(|known| known.keyspace == *keyspace) {
             let (handle, keyspace) = (handle.clone().unbind(), keyspace.clone());
-            undecided.push(Undecided { handle, keyspace, decided: None, removals: Vec::new() });
+            let (removals, expected) = Default::default();
+            undecided.push(Undecided { handle, keyspace, decided: None, removals, expected });
         }
     }
 
@@ -134,36 +196,78 @@ impl Batch {
         let types = decides.as_ref().unwrap_or(&typed.types);
         let key = handle.get().checked_key(encode_key(types.keys, key)?)?;
         let value = encode_value(&types.values, &value)?;
-        Ok(Encoded { typed, decides, key, value })
+        Ok(Encoded { typed, decides, key, value, expires_ms: None })
     }
 
-    /// Adds a record; removals before the first one of a keyspace without types have bytes from then on.
+    /// Adds a record; removals and expected values before the first one of a keyspace without types have bytes from
+    /// then on.
     fn add(&self, handle: &Bound<'_, Keyspace>, record: &Encoded) -> PyResult<()> {
-        let Encoded { typed, decides, key, value } = record;
+        let Encoded { typed, decides, .. } = record;
         let keyspace = typed.keyspace()?;
         let Some(types) = decides else {
             return self.with(|batch| {
-                batch.insert(keyspace, key, value);
+                record.add_to(batch, keyspace);
                 typed.pin_in(batch)
             })?;
         };
         self.note_undecided(handle, keyspace);
         let deciding = keyspace.deciding(types).or_raise()?;
         // Keys are encoded without the lock, since they may be objects of any class.
-        let kept = self.with_undecided(keyspace, |known| Ok(std::mem::take(&mut known.removals)))?.unwrap_or_default();
-        let removals = kept.iter().map(|removal| removal.encode(handle.py(), types.keys)).collect::<PyResult<Vec<_>>>();
+        let take =
+            |known: &mut Undecided| Ok((std::mem::take(&mut known.removals), std::mem::take(&mut known.expected)));
+        let (kept, awaited) = self.with_undecided(keyspace, take)?.unwrap_or_default();
+        let encode = || -> PyResult<_> {
+            let removals = kept.iter().map(|removal| removal.encode(handle.py(), types.keys));
+            let expected = awaited.iter().map(|expected| expected.encode(handle, typed, Some(types)));
+            Ok((removals.collect::<PyResult<Vec<_>>>()?, expected.collect::<PyResult<Vec<_>>>()?))
+        };
+        let encoded = encode();
         self.with_undecided(keyspace, |known| {
-            match &removals {
+            match &encoded {
                 Ok(_) => _ = known.decided.get_or_insert_with(|| (types.clone(), deciding.clone())),
-                Err(_) => known.removals.splice(..0, kept).for_each(drop),
+                Err(_) => {
+                    known.removals.splice(..0, kept).for_each(drop);
+                    known.expected.splice(..0, awaited).for_each(drop);
+                }
             }
             Ok(())
         })?;
-        let removals = removals?;
+        let (removals, expected) = encoded?;
         self.with(|batch| {
+            expected.into_iter().for_each(|expected| expected.add_to(batch, &deciding, None));
             removals.into_iter().for_each(|removal| removal.add_to(batch, &deciding));
-            batch.insert(&deciding, key, value);
+            record.add_to(batch, &deciding);
         })
+    }
+
+    /// Adds an expected value, by the types of the keyspace or of its first record in this batch; without any, it is
+    /// kept.
+    fn add_expected(&self, handle: &Bound<'_, Keyspace>, expected: Expected) -> PyResult<()> {
+        self.with(|_| ())?;
+        handle.get().check_store(&self.opened)?;
+        let typed = handle.get().typed()?;
+        let keyspace = typed.keyspace()?;
+        if typed.is_undecided {
+            self.note_undecided(handle, keyspace);
+        }
+        let mut expected = Some(expected);
+        let decided = self.with_undecided(keyspace, |known| {
+            if known.decided.is_none() {
+                known.expected.extend(expected.take());
+            }
+            Ok(known.decided.clone())
+        })?;
+        let Some(expected) = expected else { return Ok(()) };
+        match decided.flatten() {
+            Some((types, deciding)) => {
+                let expected = expected.encode(handle, &typed, Some(&types))?;
+                self.with(|batch| expected.add_to(batch, &deciding, None))
+            }
+            None => {
+                let (expected, pinned) = (expected.encode(handle, &typed, Some(&typed.types))?, typed.pinned()?);
+                self.with(|batch| expected.add_to(batch, keyspace, pinned))
+            }
+        }
     }
 
     /// Adds a removal, by the types of the keyspace or of its first record in this batch; without any, it is kept.
@@ -201,7 +305,7 @@ impl Batch {
         &self,
         handle: &Bound<'py, Keyspace>,
         records: impl Iterator<Item = PyResult<(Object<'py>, Object<'py>)>>,
-        are_rows: bool,
+        (are_rows, expires_ms): (bool, Option<u64>),
     ) -> PyResult<()> {
         self.with(|_| ())?;
         handle.get().check_store(&self.opened)?;
@@ -209,10 +313,11 @@ impl Batch {
         for record in records {
             let (key, value) = record?;
             let one = self.encoded(handle, &key, &value, encoded.first());
-            encoded.push(match are_rows {
+            let one = match are_rows {
                 true => one.map_err(|error| errors::in_row(handle.py(), error, encoded.len()))?,
                 false => one?,
-            });
+            };
+            encoded.push(Encoded { expires_ms, ..one });
         }
         encoded.iter().try_for_each(|record| self.add(handle, record))
     }
@@ -231,13 +336,27 @@ impl Batch {
         Ok(Self { batch, opened, undecided: Mutex::default() })
     }
 
-    fn put(&self, keyspace: &Bound<'_, Keyspace>, key: &Object<'_>, value: &Object<'_>) -> PyResult<()> {
-        self.put_encoded(keyspace, std::iter::once(Ok((key.clone(), value.clone()))), false)
+    /// Puts a record, until a time in milliseconds since the start of 1970 if one is given.
+    #[pyo3(signature = (keyspace, key, value, expires_ms=None))]
+    fn put(
+        &self,
+        keyspace: &Bound<'_, Keyspace>,
+        key: &Object<'_>,
+        value: &Object<'_>,
+        expires_ms: Option<u64>,
+    ) -> PyResult<()> {
+        self.put_encoded(keyspace, std::iter::once(Ok((key.clone(), value.clone()))), (false, expires_ms))
+    }
+
+    /// Lets the commit raise a conflict unless a key has a value then, or is absent if that is `None`.
+    #[pyo3(signature = (keyspace, key, value))]
+    fn expect(&self, keyspace: &Bound<'_, Keyspace>, key: &Object<'_>, value: Option<Object<'_>>) -> PyResult<()> {
+        self.add_expected(keyspace, Expected { key: key.clone().unbind(), value: value.map(Bound::unbind) })
     }
 
     /// Puts pairs of keys and values: all of them, or none if one is refused.
     fn put_all(&self, keyspace: &Bound<'_, Keyspace>, records: &Object<'_>) -> PyResult<()> {
-        self.put_encoded(keyspace, iterated(records)?.map(|record| pair_of(&record?)), true)
+        self.put_encoded(keyspace, iterated(records)?.map(|record| pair_of(&record?)), (true, None))
     }
 
     /// Puts the rows of a frame, whose columns have the names that a scan gives them.
@@ -265,7 +384,8 @@ impl Batch {
         for (key, value) in keys.iter().zip(values.iter()) {
             of.check_json(frame.py(), types, value)?;
             let (typed, decides) = (typed.clone(), decides.clone());
-            encoded.push(Encoded { typed, decides, key: of.checked_key(key.to_vec())?, value: value.to_vec() });
+            let (key, value, expires_ms) = (of.checked_key(key.to_vec())?, value.to_vec(), None);
+            encoded.push(Encoded { typed, decides, key, value, expires_ms });
         }
         encoded.iter().try_for_each(|record| self.add(keyspace, record))
     }
@@ -282,17 +402,23 @@ impl Batch {
     fn commit(&self, py: Python<'_>) -> PyResult<()> {
         let mut batch = self.take()?.ok_or_else(closed)?;
         let undecided = std::mem::take(&mut *self.undecided.lock().unwrap_or_else(PoisonError::into_inner));
-        for Undecided { handle, keyspace, removals, .. } in undecided.iter().filter(|known| known.decided.is_none()) {
-            // Another handle may have written what was to be removed.
-            let typed = handle.get().typed()?;
-            if !typed.is_undecided && typed.keyspace()? == keyspace {
+        for known in undecided.iter().filter(|known| known.decided.is_none()) {
+            let Undecided { handle, keyspace, removals, expected, .. } = known;
+            let (handle, typed) = (handle.bind(py), handle.get().typed()?);
+            // Another handle may have written what was to be removed, or is expected.
+            let is_decided = !typed.is_undecided && typed.keyspace()? == keyspace;
+            let (types, pinned) = if is_decided { (Some(&*typed.types), typed.pinned()?) } else { (None, None) };
+            for expected in expected {
+                expected.encode(handle, &typed, types)?.add_to(&mut batch, keyspace, pinned);
+            }
+            if is_decided {
                 typed.pin_in(&mut batch)?;
                 for removal in removals {
                     removal.encode(py, typed.types.keys)?.add_to(&mut batch, keyspace);
                 }
             }
         }
-        py.detach(|| batch.commit()).or_raise()
+        py.detach(|| batch.commit()).map_err(|error| self.opened.raised(error))
     }
 
     /// Drops the writes.

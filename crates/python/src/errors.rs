@@ -56,6 +56,7 @@ fn class_of(error: &Error) -> &'static str {
         Cause::NotATable | Cause::NotAnIndex | Cause::NotAStore => "WrongFile",
         Cause::Closed => "Closed",
         Cause::Conflict => "Conflict",
+        Cause::NotUnique => "NotUnique",
         _ => class_of_kind(error.kind()),
     }
 }

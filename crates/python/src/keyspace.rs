@@ -3,7 +3,7 @@
 use crate::arrow::keys::Keys;
 use crate::arrow::output::{RowBatch, RowReader};
 use crate::arrow::rows::{self, Batches};
-use crate::convert::{decode_key, decode_value, encode_key, encode_value, value_or_null, with_key};
+use crate::convert::{decode_key, decode_value, encode_key, encode_value, with_key};
 use crate::errors::{self, OrRaise};
 use crate::json;
 use crate::key_range::KeyRange;
@@ -11,23 +11,21 @@ use crate::object::Object;
 use crate::opened::{Current, Opened, Typed};
 use crate::range::{Part, RecordIterator};
 use crate::store::Store;
+use crate::store::index_lookup::{IndexLookup, StatedRange, StatedValues};
+use crate::store::options::compression;
+use crate::times::time_of;
 use crate::types;
 use crate::wait::{abandonable, without_lock};
 use arc_swap::ArcSwap;
 use ogive::Slice;
 use ogive::TableWriteOptions;
-use ogive::block::compress::Compression;
-use ogive::types::{Alteration, Field, KeyType, RecordType, Value, ValueType};
+use ogive::types::{Alteration, Field, KeyType, RecordType, ValueType};
 use pyo3::exceptions::PyKeyError;
 use pyo3::prelude::*;
 use pyo3::types::{PyString, PyTuple};
 use std::borrow::Cow;
-use std::ops::Bound;
 use std::sync::{Arc, OnceLock};
-use std::time::{Duration, SystemTime};
-
-/// The level of zstd, which has no name.
-const ZSTD_LEVEL: i32 = 3;
+use std::time::Duration;
 
 /// A keyspace of a store. See `ogive.Keyspace`.
 #[pyclass(module = "ogive._internal", frozen, subclass)]
@@ -153,6 +151,14 @@ impl Keyspace {
         self.stated.of_record(key, value).map(Arc::new)
     }
 
+    /// The types by which a record without types is looked for, whose value is `None` if it is to be absent.
+    pub(crate) fn types_of_expected(&self, key: &Object<'_>, value: Option<&Object<'_>>) -> PyResult<Arc<RecordType>> {
+        match value {
+            Some(value) => self.types_of_record(key, value),
+            None => Ok(Arc::new(RecordType::new(self.stated.key_type(key)?, ValueType::default()))),
+        }
+    }
+
     /// Writes a record. The first one decides the types of the keyspace, in one step with its write.
     fn write<R: Send>(
         &self,
@@ -169,7 +175,8 @@ impl Keyspace {
         let (key, value) = (encode_key(types.keys, key)?, encode_value(&types.values, &value)?);
         let keyspace = typed.keyspace()?;
         let deciding = typed.is_undecided.then(|| keyspace.deciding(&types)).transpose().or_raise()?;
-        py.detach(|| write(deciding.as_ref().unwrap_or(keyspace), &key, &value)).or_raise()
+        let written = py.detach(|| write(deciding.as_ref().unwrap_or(keyspace), &key, &value));
+        written.map_err(|error| self.opened.raised(error))
     }
 
     /// Refuses a key that is too long, before it is in a batch.
@@ -254,13 +261,17 @@ impl StatedParts {
         adds.then(|| RecordType::new(found.keys, values.clone()))
     }
 
+    /// The type of the key of a first record.
+    fn key_type(&self, key: &Object<'_>) -> PyResult<KeyType> {
+        self.keys.map_or_else(|| scalar_type(key), Ok)
+    }
+
     /// The types of a first record.
     fn of_record(&self, key: &Object<'_>, value: &Object<'_>) -> PyResult<RecordType> {
-        let scalar = |of: &Object<'_>| types::type_of(of)?.ok_or_else(|| types::undecidable(of));
-        let keys = self.keys.map_or_else(|| scalar(key), Ok)?;
+        let keys = self.key_type(key)?;
         let values = match &self.values {
             Some(values) => values.clone(),
-            None => match scalar(value)? {
+            None => match scalar_type(value)? {
                 KeyType::Tuple(_) => return Err(types::undecidable(value)),
                 values => ValueType::Scalar(values),
             },
@@ -299,6 +310,11 @@ impl StatedParts {
         }
         Ok(typed)
     }
+}
+
+/// The type that an object decides.
+fn scalar_type(of: &Object<'_>) -> PyResult<KeyType> {
+    types::type_of(of)?.ok_or_else(|| types::undecidable(of))
 }
 
 /// The first or the last record.
@@ -360,7 +376,7 @@ impl Keyspace {
     /// Sets the value of a key until a time, in milliseconds since the start of 1970.
     #[pyo3(name = "_insert_with")]
     fn insert_with(&self, py: Python<'_>, key: &Object<'_>, value: &Object<'_>, expires_ms: u64) -> PyResult<()> {
-        let expires = SystemTime::UNIX_EPOCH + Duration::from_millis(expires_ms);
+        let expires = time_of(expires_ms);
         self.write(py, (key, value), |keyspace, key, value| keyspace.insert_with(key, value, expires))
     }
 
@@ -416,7 +432,7 @@ impl Keyspace {
         let mut options = keyspace.options();
         for (name, value) in stated {
             options = match name.as_str() {
-                "compression" => options.compression(compression(value.extract()?)?),
+                "compression" => options.compression(value.extract::<Option<String>>()?.map(compression).transpose()?),
                 "filter_bits_per_key" => options.filter_bits_per_key(value.extract::<Option<u32>>()?),
                 "separation_bytes" => options.separation_bytes(value.extract::<Option<u64>>()?),
                 _ => options.block_bytes(value.extract::<Option<u32>>()?),
@@ -570,36 +586,14 @@ impl Keyspace {
     fn find_by_index(
         &self,
         name: &str,
-        values: (Vec<Object<'_>>, bool),
-        range: (Option<Vec<Object<'_>>>, Option<Vec<Object<'_>>>),
+        values: StatedValues<'_>,
+        range: StatedRange<'_>,
         reverse: bool,
     ) -> PyResult<RecordIterator> {
-        let ((values, is_prefix), (start, stop)) = (values, range);
         let (current, typed) = self.current()?;
-        let index = without_lock(|| current.db.index(name)).or_raise()?;
-        if index.keyspace() != typed.keyspace()? {
-            let message = format!("the index {name:?} is of the keyspace {:?}", index.keyspace().name());
-            return Err(errors::new("InvalidArgument", &message));
-        }
-        let types = index.value_types().or_raise()?;
-        let values_of = |objects: &[Object<'_>]| -> PyResult<Vec<Value>> {
-            if objects.len() > types.len() {
-                let message = format!("the index {name:?} has {} values, not {}", types.len(), objects.len());
-                return Err(errors::new("InvalidArgument", &message));
-            }
-            types.iter().zip(objects).map(|(key_type, object)| value_or_null(*key_type, object)).collect()
-        };
-        let (start, stop) = (start.map(|it| values_of(&it)).transpose()?, stop.map(|it| values_of(&it)).transpose()?);
-        let found = match (start, stop) {
-            (None, None) if is_prefix => index.prefix(&values_of(&values)?),
-            (None, None) => index.get(&values_of(&values)?),
-            (start, stop) => {
-                let start = start.as_deref().map_or(Bound::Unbounded, Bound::Included);
-                index.range(start, stop.as_deref().map_or(Bound::Unbounded, Bound::Excluded))
-            }
-        };
-        let (found, types) = (found.or_raise()?, index.keyspace().record_type());
-        Ok(RecordIterator::of_index(found, types, reverse).with_json(self.is_json))
+        let lookup = IndexLookup::new((&current.db, typed.keyspace()?), name, values, range)?;
+        let found = lookup.records().or_raise()?;
+        Ok(RecordIterator::of_index(found, lookup.types(), reverse).with_json(self.is_json))
     }
 
     /// The records of a range, as a stream of record batches.
@@ -622,19 +616,5 @@ impl Keyspace {
     ) -> PyResult<u64> {
         let Some((_, range)) = self.range_of(&KeyRange(start, stop, prefix))? else { return Ok(0) };
         py.detach(|| range.keys().try_fold(0_u64, |count, key| key.map(|_| count + 1))).or_raise()
-    }
-}
-
-/// The compression of this name.
-fn compression(name: Option<String>) -> PyResult<Option<Compression>> {
-    match name.as_deref() {
-        None => Ok(None),
-        Some("none") => Ok(Some(Compression::None)),
-        Some("lz4") => Ok(Some(Compression::Lz4)),
-        Some("zstd") => Ok(Some(Compression::Zstd { level: ZSTD_LEVEL })),
-        Some(other) => {
-            let message = format!("compression is \"none\", \"lz4\" or \"zstd\", not {other:?}");
-            Err(errors::new("InvalidArgument", &message))
-        }
     }
 }

@@ -1,5 +1,6 @@
 //! A store that is open, as its keyspaces, snapshots and batches share it.
 
+use crate::convert::decode_key;
 use crate::errors::{self, OrRaise};
 use crate::fork::Native;
 use crate::key_range::Bounds;
@@ -7,7 +8,7 @@ use arc_swap::ArcSwap;
 use ogive::io::locate_folder;
 use ogive::lsm::{PinnedTypes, StoreVersion};
 use ogive::types::RecordType;
-use ogive::{Db, DbOptions, DbRange, DbSnapshot};
+use ogive::{Cause, Db, DbOptions, DbRange, DbSnapshot, Error};
 use pyo3::prelude::*;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -85,9 +86,17 @@ impl Opened {
         Ok(self.current()?.db.clone())
     }
 
+    /// The exception of a call. That of a conflict, and of a row that a unique index refuses, has keyspace and keys.
+    pub(crate) fn raised(&self, error: Error) -> PyErr {
+        match (error.cause, self.db()) {
+            (Cause::Conflict | Cause::NotUnique, Ok(db)) => Python::attach(|py| with_keys(py, &db, error)),
+            _ => errors::of(error),
+        }
+    }
+
     fn check_open(&self) -> PyResult<()> {
         match self.is_closed.load(Ordering::Acquire) {
-            true => Err(errors::of(ogive::Error::closed(self.path.clone()))),
+            true => Err(errors::of(Error::closed(self.path.clone()))),
             false => Ok(()),
         }
     }
@@ -153,9 +162,29 @@ impl Opened {
         }
         match db.identity() == before.identity() {
             true => Ok(Some(db)),
-            false => Err(ogive::Error::gone(self.path.clone())),
+            false => Err(Error::gone(self.path.clone())),
         }
     }
+}
+
+fn with_keys(py: Python<'_>, db: &Db, error: Error) -> PyErr {
+    let (name, index) = (error.name().to_owned(), error.index().map(str::to_owned));
+    let keys = [error.key(), error.other_key()].map(|key| key.map(<[u8]>::to_vec));
+    let is_there = db.keyspaces().contains(&name);
+    let keyspace = is_there.then(|| py.detach(|| db.keyspace(&name)).ok()).flatten();
+    let types = keyspace.map(|keyspace| keyspace.record_type());
+    let [key, other] = keys.map(|key| types.as_ref().zip(key).and_then(|(of, key)| decode_key(py, of.keys, &key).ok()));
+    let raised = errors::of(error);
+    let set = |value: &Bound<'_, PyAny>| {
+        value.setattr("keyspace", name)?;
+        value.setattr("key", key)?;
+        if let Some(index) = index {
+            value.setattr("index", index)?;
+            value.setattr("other_key", other)?;
+        }
+        Ok(())
+    };
+    set(raised.value(py)).err().unwrap_or(raised)
 }
 
 /// The error of a keyspace that is not there.
@@ -230,6 +259,11 @@ impl Typed {
             }
             _ => Ok(None),
         }
+    }
+
+    /// What keeps the types from being replaced, unless they are undecided, or those of a snapshot.
+    pub(crate) fn pinned(&self) -> PyResult<Option<&PinnedTypes>> {
+        Ok(self.handle.get()?.pinned.as_ref())
     }
 
     /// Keeps these types until a batch is committed, which changes the keyspace by their bytes.

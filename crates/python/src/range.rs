@@ -4,7 +4,7 @@ use crate::convert::{decode_key, decode_value};
 use crate::errors::OrRaise;
 use crate::fork::Native;
 use crate::json;
-use ogive::lsm::{DbTransactionRange, KeyspaceIndexRange};
+use ogive::lsm::KeyspaceIndexRange;
 use ogive::types::RecordType;
 use ogive::{DbRange, Slice};
 use pyo3::exceptions::PyValueError;
@@ -121,7 +121,12 @@ impl RecordIterator {
 
     /// The records of a range of a transaction, one at a time: what is read ahead may conflict with writes of others,
     /// though the program has not seen it.
-    pub(crate) fn of_transaction(range: DbTransactionRange, types: Arc<RecordType>, reverse: bool, part: Part) -> Self {
+    pub(crate) fn of_transaction(
+        range: impl DoubleEndedIterator<Item = ogive::Result<(Slice, Slice)>> + Send + 'static,
+        types: Arc<RecordType>,
+        reverse: bool,
+        part: Part,
+    ) -> Self {
         let owned = |(key, value): (Slice, Slice)| (key.to_vec(), value.to_vec());
         let records: Records = match reverse {
             false => Box::new(range.map(move |record| record.map(owned))),

@@ -1,9 +1,13 @@
 //! Stores.
 
+pub(crate) mod index_lookup;
+pub(crate) mod options;
+
 use crate::changes::ChangeIterator;
 use crate::errors::{self, OrRaise};
+use crate::object::Object;
 use crate::opened::Opened;
-use crate::wait::{abandonable, interruptible};
+use crate::wait::{Task, abandonable, interruptible, interruptible_as};
 use ogive::lsm::{KeyspaceIndex, StoreVersion, has_store};
 use ogive::types::IndexDefinition;
 use ogive::{ChangePosition, DbOptions, Durability, Profile};
@@ -30,7 +34,7 @@ impl Store {
     /// Opens a store.
     #[new]
     #[pyo3(signature = (path, create=true, read_only=false, memory=None, durability=None, profile=None,
-                        version=None, wait=0.0, clock_ahead=86400.0))]
+                        version=None, wait=0.0, clock_ahead=86400.0, more=Vec::new()))]
     #[expect(clippy::too_many_arguments, reason = "they are named in Python")]
     fn open(
         py: Python<'_>,
@@ -43,6 +47,7 @@ impl Store {
         version: Option<&str>,
         wait: f64,
         clock_ahead: f64,
+        more: Vec<(String, Object<'_>)>,
     ) -> PyResult<Self> {
         let wait = Duration::try_from_secs_f64(wait)
             .map_err(|_| errors::new("InvalidArgument", &format!("{wait} is no time to wait; give seconds")))?;
@@ -64,6 +69,9 @@ impl Store {
         };
         if let Some(profile) = profile {
             options = options.profile(py.detach(|| Profile::by_name_or_file(profile)).or_raise()?);
+        }
+        for (name, value) in &more {
+            options = options::with(options, name, value)?;
         }
         let version = version.map(str::parse::<StoreVersion>).transpose().or_raise()?;
         let open = move || Opened::open(path, options, read_only, version);
@@ -118,9 +126,10 @@ impl Store {
         let definition = if unique { definition.unique() } else { definition };
         let definition = not_null.into_iter().fold(definition, IndexDefinition::where_not_null);
         let keyspace = py.detach(|| db.keyspace(&keyspace)).or_raise()?;
-        interruptible(py, None, |task| {
+        interruptible_as(py, Task::default(), None, |task| {
             let progress = &mut |_| task.check();
-            db.create_index_showing(&name, &keyspace, &definition, progress).map(drop)
+            let created = db.create_index_showing(&name, &keyspace, &definition, progress);
+            created.map(drop).map_err(|error| self.opened.raised(error))
         })
     }
 

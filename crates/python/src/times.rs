@@ -6,6 +6,7 @@ use ogive::types::TimeUnit;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedStr;
 use pyo3::types::PyDict;
+use std::time::{Duration, SystemTime};
 
 const SECONDS_PER_DAY: i64 = 86_400;
 const NANOSECONDS_PER_SECOND: i128 = 1_000_000_000;
@@ -22,6 +23,11 @@ impl Time {
         let scaled = self.parts.checked_mul(per_second(unit))?;
         (scaled % self.per_second == 0).then_some(scaled / self.per_second)
     }
+}
+
+/// The time of a number of milliseconds since the start of 1970.
+pub(crate) fn time_of(milliseconds: u64) -> SystemTime {
+    SystemTime::UNIX_EPOCH + Duration::from_millis(milliseconds)
 }
 
 /// Days since 1970 of a `date`, or of a `datetime64` of days, weeks, months or years; none of a `datetime`, whose time

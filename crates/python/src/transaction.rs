@@ -3,7 +3,7 @@
 use crate::arrow::keys::Keys;
 use crate::arrow::output::{RowBatch, RowReader};
 use crate::arrow::rows::{self, Batches};
-use crate::convert::{decode_key, encode_key, encode_value};
+use crate::convert::{encode_key, encode_value};
 use crate::errors::{self, OrRaise};
 use crate::fork::Native;
 use crate::key_range::KeyRange;
@@ -12,9 +12,11 @@ use crate::object::Object;
 use crate::opened::{Opened, Typed};
 use crate::range::{Part, RecordIterator};
 use crate::store::Store;
+use crate::store::index_lookup::{IndexLookup, StatedRange, StatedValues};
+use crate::times::time_of;
 use arc_swap::ArcSwapOption;
 use ogive::types::RecordType;
-use ogive::{Cause, Db, DbTransaction, Error, Isolation};
+use ogive::{Db, DbTransaction, Isolation};
 use pyo3::prelude::*;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -87,23 +89,6 @@ impl Transaction {
         };
         look(&open, &used.keyspace, types).map(Some)
     }
-
-    /// The exception of a commit; that of a conflict has the keyspace and the key.
-    fn raised(&self, py: Python<'_>, error: Error) -> PyErr {
-        if error.cause != Cause::Conflict {
-            return errors::of(error);
-        }
-        let (name, key) = (error.name().to_owned(), error.key().map(<[u8]>::to_vec));
-        let is_there = self.db.keyspaces().contains(&name);
-        let keyspace = is_there.then(|| py.detach(|| self.db.keyspace(&name)).ok()).flatten();
-        let key = keyspace.zip(key).and_then(|(keyspace, key)| decode_key(py, keyspace.record_type().keys, &key).ok());
-        let raised = errors::of(error);
-        let value = raised.value(py);
-        match value.setattr("keyspace", name).and_then(|()| value.setattr("key", key)) {
-            Ok(()) => raised,
-            Err(error) => error,
-        }
-    }
 }
 
 #[pymethods]
@@ -174,6 +159,45 @@ impl Transaction {
         Ok(found.unwrap_or_else(RecordIterator::empty))
     }
 
+    /// The records that an index leads to, as [`Keyspace`] has them.
+    fn find(
+        &self,
+        keyspace: &Keyspace,
+        name: &str,
+        values: StatedValues<'_>,
+        range: StatedRange<'_>,
+        reverse: bool,
+    ) -> PyResult<RecordIterator> {
+        let (open, used) = (self.open()?, self.used(keyspace)?);
+        let lookup = IndexLookup::new((&self.db, &used.keyspace), name, values, range)?;
+        let found = lookup.within(&open).map_err(|error| self.opened.raised(error))?;
+        let found = RecordIterator::of_transaction(found, lookup.types(), reverse, Part::Items);
+        Ok(found.with_json(keyspace.is_json()))
+    }
+
+    /// Raises a conflict unless a key has a value, or is absent if that is `None`.
+    #[pyo3(signature = (keyspace, key, value))]
+    fn expect(&self, py: Python<'_>, keyspace: &Keyspace, key: &Object<'_>, value: Option<Object<'_>>) -> PyResult<()> {
+        let (open, used) = (self.open()?, self.used(keyspace)?);
+        let value = value.as_ref().map(|value| keyspace.stored(value, &used.typed)).transpose()?;
+        let types = match &used.types {
+            Some(types) => types.clone(),
+            None => {
+                // Its first record, by another handle, may be that of the key.
+                self.read(py, keyspace, |_, _, _| Ok(()))?;
+                keyspace.types_of_expected(key, value.as_deref())?
+            }
+        };
+        let key = encode_key(types.keys, key)?;
+        let value = value.map(|value| encode_value(&types.values, &value)).transpose()?;
+        let pinned = used.typed.pinned()?;
+        let expected = py.detach(|| match pinned {
+            Some(pinned) => open.expect_as(pinned, &key, value.as_deref()),
+            None => open.expect(&used.keyspace, &key, value.as_deref()),
+        });
+        expected.map_err(|error| self.opened.raised(error))
+    }
+
     fn scan(&self, py: Python<'_>, keyspace: &Keyspace, range: KeyRange<'_>) -> PyResult<RowReader> {
         let found = self.read(py, keyspace, |open, of, types| {
             Ok(Batches::reader(types, open.range(of, range.bounds(types.keys)?)))
@@ -194,8 +218,17 @@ impl Transaction {
         Ok(counted.unwrap_or(0))
     }
 
-    /// Sets the value of a key. The first record of a keyspace without types decides them, once it is committed.
-    fn put(&self, py: Python<'_>, keyspace: &Keyspace, key: &Object<'_>, value: &Object<'_>) -> PyResult<()> {
+    /// Sets the value of a key, until a time in milliseconds since the start of 1970 if one is given. The first record
+    /// of a keyspace without types decides them, once it is committed.
+    #[pyo3(signature = (keyspace, key, value, expires_ms=None))]
+    fn put(
+        &self,
+        py: Python<'_>,
+        keyspace: &Keyspace,
+        key: &Object<'_>,
+        value: &Object<'_>,
+        expires_ms: Option<u64>,
+    ) -> PyResult<()> {
         let (open, used) = (self.open()?, self.used(keyspace)?);
         let value = keyspace.stored(value, &used.typed)?;
         let (types, decided) = match used.types {
@@ -210,7 +243,11 @@ impl Transaction {
         };
         let (key, value) = (encode_key(types.keys, key)?, encode_value(&types.values, &value)?);
         let of = decided.as_ref().map_or(&used.keyspace, |decided| &decided.deciding);
-        py.detach(|| open.insert(of, &key, &value)).or_raise()?;
+        py.detach(|| match expires_ms {
+            Some(expires_ms) => open.insert_with(of, &key, &value, time_of(expires_ms)),
+            None => open.insert(of, &key, &value),
+        })
+        .or_raise()?;
         self.decided.lock().unwrap_or_else(PoisonError::into_inner).extend(decided);
         Ok(())
     }
@@ -253,7 +290,7 @@ impl Transaction {
         let open = self.open.get()?;
         let taken = open.swap(None).ok_or_else(closed)?;
         match Arc::try_unwrap(taken) {
-            Ok(transaction) => py.detach(|| transaction.commit()).map_err(|error| self.raised(py, error)),
+            Ok(transaction) => py.detach(|| transaction.commit()).map_err(|error| self.opened.raised(error)),
             Err(shared) => {
                 open.store(Some(shared));
                 Err(errors::new("InvalidArgument", "another thread uses the transaction; commit it afterwards"))

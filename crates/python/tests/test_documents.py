@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import doctest
 import re
 from pathlib import Path
 from typing import Any
@@ -29,6 +30,18 @@ def test_the_example_of_the_project_runs(tmp_path: Path, monkeypatch: pytest.Mon
     (block,) = re.findall(r"```python\n(.*?)```", (CRATES.parent / "README.md").read_text(encoding="utf-8"), re.DOTALL)
     exec(compile(block, "README.md", "exec"), names)
     names["db"].close()
+
+
+def test_the_examples_of_the_page_on_python_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They are one session, and print what the page says."""
+    monkeypatch.chdir(tmp_path)
+    page = (CRATES.parent / "docs/python.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    assert len(blocks) >= 7 and all(block.startswith(">>> ") for block in blocks)
+    session = doctest.DocTestParser().get_doctest("\n".join(blocks), {}, "python.md", "docs/python.md", 0)
+    told: list[str] = []
+    failed = doctest.DocTestRunner().run(session, out=told.append).failed
+    assert failed == 0, "".join(told)
 
 
 def test_the_example_of_the_recipe_of_transactions_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

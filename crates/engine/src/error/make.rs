@@ -361,10 +361,16 @@ impl Error {
         error
     }
 
-    /// A write that was refused by a unique index, and the key of the other row.
-    pub(crate) fn not_unique(path: impl Into<PathBuf>, name: &str, detail: impl Into<String>) -> Self {
+    /// A write that was refused by a unique index: the keys of its row and of the one that has its values.
+    pub(crate) fn not_unique(
+        path: impl Into<PathBuf>,
+        (name, index): (&str, &str),
+        (key, other): (&[u8], &[u8]),
+        detail: impl Into<String>,
+    ) -> Self {
         let mut error = Self::of(Cause::NotUnique, path, detail);
-        error.facts.name = name.to_owned();
+        (error.facts.name, error.facts.key) = (name.to_owned(), Some(key.to_vec()));
+        error.facts.refusal = Some((index.to_owned(), other.to_vec()));
         error
     }
 

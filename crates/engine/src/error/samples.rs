@@ -71,7 +71,7 @@ pub fn samples() -> Vec<Error> {
         Error::conflict_of_key("s", "users", b"ann"),
         Error::other_value("s", "users", b"ann"),
         io(io::ErrorKind::TimedOut).of_unknown_outcome(),
-        Error::not_unique("s", "users", "the row 2 has the values of the row 1 in the unique index \"by_email\""),
+        Error::not_unique("s", ("users", "by_email"), (b"2", b"1"), "the row 2 has the values of the row 1"),
         Error::closed("s"),
         Error::file_replaced("f", "another file has its name"),
         Error::keyspace_dropped("s", "users"),

@@ -6,12 +6,14 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 #![expect(clippy::disallowed_methods, reason = "a runtime parks its thread, and tests wait for others")]
 
+use futures_core::Stream;
 use ogive::io::{
     MemoryStorage, ReadRequest, ReadableFile, ReaderWrapper, Storage, StorageWrapper, UpdatableFile, UpdaterWrapper,
 };
-use ogive::{AsyncDb, Cause, Db, DbOptions, Error, Keyspace, Result};
+use ogive::{AsyncDb, Cause, Db, DbOptions, Error, Keyspace, Result, Slice};
 use ogive_testkit::{Random, Repeat, seeds};
 use std::collections::BTreeMap;
+use std::future::poll_fn;
 use std::pin::{Pin, pin};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::channel;
@@ -44,6 +46,16 @@ fn block_on<T>(future: impl Future<Output = T>) -> T {
 /// Polls a future once.
 fn poll_once<T>(future: &mut Pin<Box<impl Future<Output = T>>>) -> Poll<T> {
     future.as_mut().poll(&mut Context::from_waker(Waker::noop()))
+}
+
+/// All records of a stream, as the combinators of other crates collect them.
+async fn collected(stream: impl Stream<Item = Result<(Slice, Slice)>>) -> Result<Vec<(Vec<u8>, Vec<u8>)>> {
+    let (mut stream, mut found) = (pin!(stream), Vec::new());
+    while let Some(record) = poll_fn(|context| stream.as_mut().poll_next(context)).await {
+        let (key, value) = record?;
+        found.push((key.to_vec(), value.to_vec()));
+    }
+    Ok(found)
 }
 
 fn options() -> DbOptions {
@@ -106,6 +118,7 @@ fn futures_answer_as_plain_calls_do() {
             let (from, to) = (random.below(3000) as u32, random.below(3000) as u32);
             let bounds = from.min(to).to_be_bytes()..to.max(from).to_be_bytes();
             let mut range = db.range(&keyspace, bounds.clone());
+            let stream = db.range(&keyspace, bounds.clone());
             // What is written from now on is not in it.
             keyspace.insert(from.min(to).to_be_bytes(), "later").unwrap();
             let found = block_on(async {
@@ -117,7 +130,9 @@ fn futures_answer_as_plain_calls_do() {
                 Ok::<_, Error>(found)
             });
             let expected = records.range(bounds.start.to_vec()..bounds.end.to_vec());
-            assert_eq!(found.unwrap(), expected.map(|(k, v)| (k.clone(), v.clone())).collect::<Vec<_>>());
+            let expected: Vec<_> = expected.map(|(key, value)| (key.clone(), value.clone())).collect();
+            assert_eq!(found.unwrap(), expected);
+            assert_eq!(block_on(collected(stream)).unwrap(), expected);
             records.insert(from.min(to).to_be_bytes().to_vec(), b"later".to_vec());
         }
     }

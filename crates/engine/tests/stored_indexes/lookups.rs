@@ -316,7 +316,8 @@ fn of_two_transactions_that_find_no_row_of_a_value_one_is_run_again_and_finds_it
     tx.insert(&keyspace, key(3), with_email("bob@x").encode()).unwrap();
     tx.insert(&keyspace, key(4), with_email("Bob@x").encode()).unwrap();
     let error = tx.commit().unwrap_err();
-    assert_eq!((error.cause, error.name()), (Cause::NotUnique, "users"));
+    assert_eq!((error.cause, error.name(), error.index()), (Cause::NotUnique, "users", Some("by_email")));
+    assert_eq!([error.key(), error.other_key()], [Some(&key(4)[..]), Some(&key(3)[..])]);
     let tx = db.begin();
     tx.insert(&keyspace, key(3), with_email("bob@x").encode()).unwrap();
     tx.insert(&keyspace, key(2), with_email("BOB@x").encode()).unwrap();

@@ -4,9 +4,9 @@
 
 use crate::support::{is_conflict, small, store};
 use ogive::io::{MemoryStorage, Storage};
-use ogive::lsm::DbTransaction;
+use ogive::lsm::{DbTransaction, Isolation};
 use ogive::table::{TableWriteOptions, TableWriter};
-use ogive::types::{KeyType, RecordType};
+use ogive::types::{KeyType, RecordType, Value};
 use ogive::{Cause, Db, Durability, Error, ErrorKind};
 use std::sync::Arc;
 
@@ -320,6 +320,56 @@ fn a_batch_expects_values_and_is_committed_wholly_or_not_at_all() {
     assert_eq!((error.cause, error.name(), error.key()), (Cause::Conflict, "default", Some(&b"b"[..])));
     assert!(error.to_string().contains("\"b\""), "{error}");
     assert_eq!(db.get("b").unwrap().as_deref(), Some(&b"2"[..]));
+}
+
+#[test]
+fn a_transaction_expects_values_with_each_isolation() {
+    for isolation in [Isolation::Serializable, Isolation::Snapshot] {
+        let db = filled();
+        let begin = || {
+            let mut tx = db.begin();
+            tx.isolation(isolation);
+            tx.insert(&db, "x", "1").unwrap();
+            tx
+        };
+        // What is there is compared at the call.
+        let tx = begin();
+        for (key, value) in [("b", Some(&b"2"[..])), ("b", None), ("c", Some(b"1")), ("x", None)] {
+            let error = tx.expect(&db, key, value).unwrap_err();
+            assert_eq!((error.cause, error.name(), error.key()), (Cause::Conflict, "default", Some(key.as_bytes())));
+        }
+        for (key, value) in [("b", Some(&b"1"[..])), ("c", None), ("x", Some(b"1"))] {
+            tx.expect(&db, key, value).unwrap();
+        }
+        tx.commit().unwrap();
+        // What others write is compared at the commit.
+        for (key, value) in [("b", Some(&b"1"[..])), ("c", None)] {
+            let tx = begin();
+            tx.expect(&db, key, value).unwrap();
+            db.insert(key, "3").unwrap();
+            assert!(is_conflict(tx.commit()), "{isolation:?} {key}");
+        }
+        // Its own value is none that others write.
+        let tx = begin();
+        tx.expect(&db, "x", Some(b"1")).unwrap();
+        db.insert("q", "3").unwrap();
+        tx.commit().unwrap();
+    }
+}
+
+#[test]
+fn a_transaction_compares_expected_values_by_their_types() {
+    let db = store();
+    let rates = db.keyspace("rates").unwrap();
+    let types = rates.declare(&RecordType::new(KeyType::Text, KeyType::F64)).unwrap();
+    let of = |rate: f64| types.types().values.encode(&Value::Float(rate)).unwrap();
+    // There is more than one NaN.
+    rates.insert("fig", of(-f64::NAN)).unwrap();
+    let tx = db.begin();
+    tx.expect_as(&types, "fig", Some(&of(f64::NAN))).unwrap();
+    tx.expect_as(&types, "lime", None).unwrap();
+    assert!(tx.expect(&rates, "fig", Some(&of(f64::NAN))).is_err());
+    assert_eq!(tx.expect_as(&types, "fig", Some(b"short")).unwrap_err().cause, Cause::Input);
 }
 
 #[test]

@@ -127,8 +127,7 @@ fn futures_of_a_store_answer_as_plain_calls_do() {
             assert_eq!(found.map(|value| value.to_vec()), expected);
             assert_eq!(together.map(|value| value.to_vec()), expected);
         }
-        let mut range = db.range::<&[u8]>(&keyspace, ..);
-        let records = futures_util::stream::poll_fn(move |context| range.poll_next(context));
+        let records = db.range::<&[u8]>(&keyspace, ..);
         let all: Vec<_> = records.map_ok(|(key, value)| (key.to_vec(), value.to_vec())).try_collect().await?;
         assert!(all == expected);
         Ok(())

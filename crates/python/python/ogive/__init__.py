@@ -25,6 +25,7 @@ from ._errors import (
     MemoryShort,
     NoKeyspace,
     NotFound,
+    NotUnique,
     OgiveError,
     PermissionDenied,
     ReadOnly,
@@ -41,6 +42,7 @@ from ._explain import Explanation, Read
 from ._index import Index, IndexSnapshot, IndexTransaction, MutableIndex, UniqueIndex
 from ._internal import __version__
 from ._join import Alternative, Join, JoinPlan, join
+from ._options import OpenOptions
 from ._parquet import ParquetExplanation, ParquetIndex, Request, Verification, index_parquet
 from ._rows import Rows, RowStream
 from ._store import Batch, Db, Keyspace, MutableDb, MutableKeyspace, Snapshot, open
@@ -79,7 +81,9 @@ __all__ = [
     "MutableKeyspace",
     "NoKeyspace",
     "NotFound",
+    "NotUnique",
     "OgiveError",
+    "OpenOptions",
     "ParquetExplanation",
     "ParquetIndex",
     "PermissionDenied",

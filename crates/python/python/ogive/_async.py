@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
+from itertools import islice
 from typing import Any
 
 _END: Any = object()
@@ -58,3 +59,24 @@ class AwaitableWrites(Awaitable):
     async def adelete(self, key: Any) -> None:
         """As ``del [key]``, awaitable; ``KeyError`` if the key is absent."""
         await asyncio.to_thread(getattr(self, "__delitem__"), key)
+
+
+class AwaitableKeyspace(AwaitableWrites):
+    """As :class:`AwaitableWrites`, with the other calls of keyspaces, and of keyspaces in transactions."""
+
+    #: Records of an index that are read by one call.
+    _found_at_once = 64
+
+    async def ainsert_with(self, key: Any, value: Any, **named: Any) -> None:
+        """As ``insert_with``, awaitable."""
+        await asyncio.to_thread(getattr(self, "insert_with"), key, value, **named)
+
+    async def afind(self, index: str, *values: Any, **named: Any) -> AsyncIterator[tuple[Any, Any]]:
+        """The records of ``find``, as an asynchronous iterator."""
+        found = await asyncio.to_thread(getattr(self, "find"), index, *values, **named)
+        while True:
+            records = await asyncio.to_thread(lambda: list(islice(found, self._found_at_once)))
+            for record in records:
+                yield record
+            if len(records) < self._found_at_once:
+                return

@@ -47,7 +47,10 @@ class Changes:
 
     def __next__(self) -> ChangeBatch:
         position, changes = next(self._changes)
-        return ChangeBatch(position, [Change(*change, _time(expires)) for *change, expires in changes])
+        shown = [
+            Change(kind, keyspace, key, value, _time(expires)) for kind, keyspace, key, value, expires in changes
+        ]
+        return ChangeBatch(position, shown)
 
 
 def _time(seconds: float | None) -> datetime | None:

@@ -107,7 +107,8 @@ class Busy(_FileError):
 
 
 class Conflict(Busy):
-    """A transaction was not committed: others have written what it has read since it began. Nothing has changed.
+    """A transaction was not committed: others have written what it has read since it began; or a key does not have the
+    value that is expected. Nothing has changed.
 
     ``keyspace`` is the name of the keyspace, and ``key`` the key, if the conflict is about one. Begin again;
     :meth:`ogive.Db.transact` does.
@@ -143,6 +144,32 @@ class WrongFile(WrongType, _FileError):
 
 class InvalidArgument(OgiveError, ValueError):
     """An argument or a record makes no sense."""
+
+
+class NotUnique(InvalidArgument):
+    """A unique index refuses a row: another one has its values. Nothing has changed.
+
+    ``keyspace`` and ``index`` are the names of both, ``key`` is the key of the row that is refused, and ``other_key`` that
+    of the other row.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        file: str | None = None,
+        offset: int | None = None,
+        keyspace: str | None = None,
+        index: str | None = None,
+        keys: tuple[Any, Any] = (None, None),
+    ) -> None:
+        super().__init__(message, file, offset)
+        self.keyspace = keyspace
+        self.index = index
+        self.key, self.other_key = keys
+
+    def __reduce__(self) -> tuple[type[OgiveError], tuple[Any, ...]]:
+        of = (self.keyspace, self.index, (self.key, self.other_key))
+        return type(self), (str(self.args[0]), self.file, self.offset, *of)
 
 
 class Closed(InvalidArgument):

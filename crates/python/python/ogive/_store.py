@@ -8,17 +8,19 @@ import inspect
 import json
 import os
 import threading
-import time
 import weakref
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, MutableMapping
 from datetime import datetime, timedelta
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Literal, cast, overload
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 from . import _internal
-from ._async import Awaitable, AwaitableWrites
+from ._async import Awaitable, AwaitableKeyspace
 from ._changes import ChangeBatch, Changes
 from ._errors import Closed, InvalidArgument
+from ._expiry import expires_ms, milliseconds
+from ._lookups import INDEX, lookup
+from ._options import OpenOptions, stated
 from ._ordered import MISSING, Closing, K, OrderedMapping, V, arrow_of, is_frame, pairs_of
 from ._paths import PathLike, absolute, identity, name_text, path_text
 from ._sizes import size_bytes
@@ -27,7 +29,7 @@ from ._transaction import Isolation, T, Transaction, atransact, transact
 if TYPE_CHECKING:
     from typing import Concatenate, ParamSpec, TypeVar
 
-    from typing_extensions import Self
+    from typing_extensions import Self, Unpack
 
     _P = ParamSpec("_P")
     _K = TypeVar("_K")
@@ -51,10 +53,9 @@ if hasattr(os, "register_at_fork"):
 
 #: What a name is of, in errors.
 _KEYSPACE = "the name of a keyspace"
-_INDEX = "the name of an index"
 
 
-class Keyspace(AwaitableWrites, _internal.Keyspace, OrderedMapping[K, V]):
+class Keyspace(AwaitableKeyspace, _internal.Keyspace, OrderedMapping[K, V]):
     """An ordered mapping of typed keys to typed values, which is a part of a store.
 
     It is used as a dictionary whose keys are in order: ``keyspace[key] = value``, ``key in keyspace``,
@@ -153,24 +154,14 @@ class Keyspace(AwaitableWrites, _internal.Keyspace, OrderedMapping[K, V]):
         {7: 'ada'}
         >>> db.close()
         """
-        if (ttl is None) == (expires is None):
-            raise InvalidArgument("give ttl= or expires=, and not both")
-        if ttl is not None:
-            since = time.time() + (ttl.total_seconds() if isinstance(ttl, timedelta) else ttl)
-        elif isinstance(expires, datetime):
-            if expires.tzinfo is None:
-                raise InvalidArgument("expires= has no time zone; use one such as datetime.timezone.utc")
-            since = expires.timestamp()
-        else:
-            since = float(cast("float", expires))
-        self._insert_with(key, value, _milliseconds(since))
+        self._insert_with(key, value, expires_ms(ttl, expires))
 
     def expire_after(self, ttl: float | timedelta | None) -> None:
         """Lets records expire so long after they are written, in seconds or as a :class:`~datetime.timedelta`, from now on;
         with ``None``, none expires that is written without a time of its own. It is recorded, and holds for all who
         write."""
         seconds = ttl.total_seconds() if isinstance(ttl, timedelta) else ttl
-        self._expire(None if seconds is None else _milliseconds(seconds), None)
+        self._expire(None if seconds is None else milliseconds(seconds), None)
 
     def expire_at_field(self, field: str) -> None:
         """Lets records expire at the time in a field of their rows, a timestamp in UTC, from now on. A row with ``None``
@@ -232,10 +223,7 @@ class Keyspace(AwaitableWrites, _internal.Keyspace, OrderedMapping[K, V]):
         of a text. ``start`` and ``stop`` are bounds instead: a value, or a tuple of several; records with ``start`` are
         included, and those with ``stop`` are not.
         """
-        bounds = [None if it is None else list(it) if isinstance(it, tuple) else [it] for it in (start, stop)]
-        if values and (start is not None or stop is not None):
-            raise InvalidArgument("give values, or start and stop")
-        return self._find(name_text(index, _INDEX), (list(values), bool(prefix)), (bounds[0], bounds[1]), bool(reverse))
+        return self._find(*lookup(index, values, prefix, start, stop), bool(reverse))
 
     def setdefault(self, key: Any, default: Any = None) -> Any:
         """The value of a key, which is inserted if the key is absent."""
@@ -291,10 +279,6 @@ class Keyspace(AwaitableWrites, _internal.Keyspace, OrderedMapping[K, V]):
         except Closed:
             return f"<ogive.Keyspace {self.name!r}: closed>"
         return f"<ogive.Keyspace {self.name!r}: {key} to {'json' if self._is_json else value}>"
-
-
-def _milliseconds(seconds: float) -> int:
-    return min(max(round(seconds * 1000), 0), 2**53)
 
 
 class MutableKeyspace(Keyspace[K, V], MutableMapping[K, V]):
@@ -365,10 +349,11 @@ class Db(Keyspace[K, V], Closing):
 
         :param by: columns and expressions, as ``"country, joined desc"``; ``lower(COLUMN)`` has the letters a to z for A
             to Z, ``prefix(COLUMN, N)`` the first characters, ``date(COLUMN)`` the day of a timestamp
-        :param unique: whether records are refused whose values another record has; those with a ``None`` among them do
-            not count
+        :param unique: whether records are refused whose values another record has, by :class:`NotUnique`; those with a
+            ``None`` among them do not count
         :param where_not_null: a column; records in which it is ``None`` are left out
-        :raises InvalidArgument: if records are not unique, and for a column that is not there
+        :raises NotUnique: if records are not unique
+        :raises InvalidArgument: for a column that is not there
 
         If the process is killed meanwhile, the same call builds it again.
 
@@ -381,22 +366,22 @@ class Db(Keyspace[K, V], Closing):
         [(1, {'name': 'Ann', 'email': 'Ann@example.com'})]
         >>> try:
         ...     users[2] = ("Bob", "ANN@example.com")
-        ... except ogive.InvalidArgument as error:
-        ...     'the row "1"' in str(error)
-        True
+        ... except ogive.NotUnique as error:
+        ...     error.index, error.key, error.other_key
+        ('by_email', 2, 1)
         >>> db.indexes
         {'by_email': ('users', 'lower(email) unique where email is not null')}
         >>> db.drop_index("by_email")
         True
         >>> db.close()
         """
-        names = (name_text(name, _INDEX), keyspace.name)
+        names = (name_text(name, INDEX), keyspace.name)
         column = None if where_not_null is None else name_text(where_not_null, "a column")
         self._store.create_index(names, name_text(by, "what an index is by"), bool(unique), column)
 
     def drop_index(self, name: str) -> bool:
         """Removes an index; the records stay. Returns whether there was one."""
-        return self._store.drop_index(name_text(name, _INDEX))
+        return self._store.drop_index(name_text(name, INDEX))
 
     @property
     def indexes(self) -> dict[str, tuple[str, str]]:
@@ -673,6 +658,40 @@ class Batch:
         """Inserts a record, into ``keyspace``, or else the default one."""
         self._batch.put(self._db if keyspace is None else keyspace, key, value)
 
+    def insert_with(
+        self,
+        key: Any,
+        value: Any,
+        keyspace: Keyspace | None = None,
+        *,
+        ttl: float | timedelta | None = None,
+        expires: float | datetime | None = None,
+    ) -> None:
+        """Inserts a record until a time; see :meth:`Keyspace.insert_with`."""
+        self._batch.put(self._db if keyspace is None else keyspace, key, value, expires_ms(ttl, expires))
+
+    def expect(self, key: Any, value: Any, keyspace: Keyspace | None = None) -> None:
+        """Lets the commit raise :class:`ogive.Conflict` unless a key has this value then, or is absent if that is ``None``.
+        Writes of the batch itself do not count, and values of JSON are compared by their text.
+
+        >>> import ogive, tempfile
+        >>> db = ogive.open(tempfile.mkdtemp(), key=str, value=int)
+        >>> db["version"] = 7
+        >>> def upgrade():
+        ...     with db.batch() as batch:
+        ...         batch.expect("version", 7)
+        ...         batch.expect("owner", None)
+        ...         batch["version"] = 8
+        >>> upgrade()
+        >>> try:
+        ...     upgrade()
+        ... except ogive.Conflict as conflict:
+        ...     conflict.key, db["version"]
+        ('version', 8)
+        >>> db.close()
+        """
+        self._batch.expect(self._db if keyspace is None else keyspace, key, value)
+
     def update(self, records: Any, keyspace: Keyspace | None = None) -> None:
         """Inserts the records of a mapping, pairs of keys and values, or the rows of a frame, as of
         :meth:`Keyspace.update`: all of them, or none after an error."""
@@ -819,6 +838,7 @@ def open(
     profile: PathLike | None = None,
     wait: float = 0.0,
     clock_ahead: float = 86400.0,
+    **more: Unpack[OpenOptions],
 ) -> MutableDb[_K, _V]: ...
 @overload
 def open(
@@ -833,6 +853,7 @@ def open(
     profile: PathLike | None = None,
     wait: float = 0.0,
     clock_ahead: float = 86400.0,
+    **more: Unpack[OpenOptions],
 ) -> MutableDb[Any, Any]: ...
 @overload
 def open(
@@ -847,6 +868,7 @@ def open(
     profile: PathLike | None = None,
     wait: float = 0.0,
     clock_ahead: float = 86400.0,
+    **more: Unpack[OpenOptions],
 ) -> Db[Any, Any]: ...
 def open(
     path: PathLike,
@@ -860,6 +882,7 @@ def open(
     profile: PathLike | None = None,
     wait: float = 0.0,
     clock_ahead: float = 86400.0,
+    **more: Unpack[OpenOptions],
 ) -> Db[Any, Any]:
     """Opens a store; creates it if there is none and ``create`` is set.
 
@@ -871,7 +894,7 @@ def open(
     file of :func:`ogive.profile`. ``wait`` is how many seconds to wait for another process that has the store open for
     writing, before :class:`ogive.Locked` names that process. ``clock_ahead`` is how many seconds the clock may be ahead of
     the time that has passed since the store was written, if :meth:`records expire <Keyspace.insert_with>`; a program that
-    opens its store more rarely than once a day gives more.
+    opens its store more rarely than once a day gives more. ``more`` are the options of :class:`ogive.OpenOptions`.
 
     A store that is open in this process already is returned as it is, if the options are the same, and if its folder is
     still where it was: after it was removed or renamed, the path is opened anew, and what the old store writes raises
@@ -889,20 +912,29 @@ def open(
         "memory": size_bytes(memory),
         "durability": name_text(durability, "a durability"),
         "profile": None if profile is None else path_text(profile),
+        **stated(more),
     }
     with _open_lock:
         known = _open_stores.get((identity(text), read_only))
         if known is not None and known._store.is_in_place():
             return _same(known, options, key, value)
-        store = _internal.Store(text, create=create, read_only=read_only, wait=wait, clock_ahead=clock_ahead, **options)
+        store = _internal.Store(
+            text, create=create, read_only=read_only, wait=wait, clock_ahead=clock_ahead, **_native(options)
+        )
         kind: type[Db[Any, Any]] = Db if read_only else MutableDb
         db = kind(store, key, value, options)
         _open_stores[identity(text), read_only] = db
         return db
 
 
+def _native(options: dict[str, Any]) -> dict[str, Any]:
+    """Options as the native module takes them: some are arguments, and the rest is a list."""
+    more = [(name, value) for name, value in options.items() if name in OpenOptions.__annotations__]
+    return {**{name: value for name, value in options.items() if name not in OpenOptions.__annotations__}, "more": more}
+
+
 def _same(known: Db[Any, Any], options: dict[str, Any], key: Any, value: Any) -> Db[Any, Any]:
-    different = sorted(name for name in options if options[name] != known._options[name])
+    different = sorted(name for name in {*options, *known._options} if options.get(name) != known._options.get(name))
     if value is not None and known._is_json is not (isinstance(value, str) and value == "json"):
         different.append("value")
     if different:
@@ -927,6 +959,6 @@ def _reopened_keyspace(db: Db[Any, Any], name: str, key: str | None, value: str 
 def _reopened_snapshot(
     path: str, options: dict[str, Any], version: str, keyspace: tuple[str, str | None, str | None]
 ) -> Snapshot[Any, Any]:
-    store = _internal.Store(path, create=False, read_only=True, version=version, **options)
+    store = _internal.Store(path, create=False, read_only=True, version=version, **_native(options))
     db: Db[Any, Any] = Db(store, None, None, options)
     return Snapshot(db, _reopened_keyspace(db, *keyspace))

@@ -8,12 +8,15 @@ import random
 import time
 from collections.abc import Awaitable as AwaitableObject
 from collections.abc import Callable, Iterator, MutableMapping
+from datetime import datetime, timedelta
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from . import _internal
-from ._async import AwaitableWrites
+from ._async import AwaitableKeyspace
 from ._errors import Conflict, InvalidArgument
+from ._expiry import expires_ms
+from ._lookups import lookup
 from ._ordered import MISSING, K, OrderedMapping, V
 
 if TYPE_CHECKING:
@@ -37,13 +40,16 @@ _WAIT_S = 20e-6
 _WAIT_DOUBLINGS_MAX = 10
 
 
-class Transaction(AwaitableWrites, OrderedMapping[K, V], MutableMapping[K, V]):
+class Transaction(AwaitableKeyspace, OrderedMapping[K, V], MutableMapping[K, V]):
     """Reads and writes that happen together, or not at all; see :meth:`Db.begin` and :meth:`Db.transact`.
 
     It reads the store as it was when it began, with its own writes. Its commit raises :class:`ogive.Conflict` if others
     have written what it has read: keys that were there, keys that were not, and ranges as far as they were iterated.
     Nothing is locked meanwhile. Without a keyspace, methods are about the default one; :meth:`of` has the others.
     """
+
+    #: What is read ahead of a program would be read by its transaction.
+    _found_at_once = 1
 
     def __init__(
         self,
@@ -104,6 +110,84 @@ class Transaction(AwaitableWrites, OrderedMapping[K, V], MutableMapping[K, V]):
         if key not in self:
             raise KeyError(key)
         self.discard(key)
+
+    def insert_with(
+        self,
+        key: Any,
+        value: Any,
+        *,
+        ttl: float | timedelta | None = None,
+        expires: float | datetime | None = None,
+    ) -> None:
+        """Sets the value of a key until a time; see :meth:`Keyspace.insert_with`. The transaction itself sees the record as
+        of its beginning.
+
+        >>> import ogive, tempfile
+        >>> with ogive.open(tempfile.mkdtemp(), key=str, value=str) as db:
+        ...     with db.begin() as tx:
+        ...         tx.insert_with("ada", "logged in", ttl=1800)
+        ...         tx.insert_with("bob", "logged in", expires=0)
+        ...     dict(db)
+        {'ada': 'logged in'}
+        """
+        self._transaction.put(self._keyspace, key, value, expires_ms(ttl, expires))
+
+    def expect(self, key: Any, value: Any) -> None:
+        """Raises :class:`ogive.Conflict` unless a key has this value, or is absent if that is ``None``; and the commit does
+        if others write the key before, with ``isolation="snapshot"``, too.
+
+        :meth:`Db.transact` does not run again after it. Values of JSON are compared by their text.
+
+        >>> import ogive, tempfile
+        >>> db = ogive.open(tempfile.mkdtemp(), key=str, value=int)
+        >>> db["version"] = 7
+        >>> with db.begin() as tx:
+        ...     tx.expect("version", 7)
+        ...     tx.expect("lock", None)
+        ...     tx["version"] = 8
+        >>> try:
+        ...     with db.begin() as tx:
+        ...         tx.expect("version", 7)
+        ... except ogive.Conflict as conflict:
+        ...     conflict.keyspace, conflict.key, db["version"]
+        ('default', 'version', 8)
+        >>> db.close()
+        """
+        self._transaction.expect(self._keyspace, key, value)
+
+    def find(
+        self,
+        index: str,
+        *values: Any,
+        prefix: bool = False,
+        start: Any = None,
+        stop: Any = None,
+        reverse: bool = False,
+    ) -> Iterator[tuple[Any, Any]]:
+        """The records that an index leads to, with the transaction's own writes; see :meth:`Keyspace.find`.
+
+        What was iterated is read: the records that came, and that no others have such values. So the commit raises
+        :class:`ogive.Conflict` if others have written such a record, which a lookup has not found.
+
+        >>> import ogive, tempfile
+        >>> db = ogive.open(tempfile.mkdtemp())
+        >>> users = db.keyspace("users", key=int, value={"name": str, "email": str})
+        >>> db.create_index("by_email", users, "email")
+        >>> tx = db.begin()
+        >>> list(tx.of(users).find("by_email", "ann@example.com"))
+        []
+        >>> tx.of(users)[1] = ("Ann", "ann@example.com")
+        >>> [user["name"] for _, user in tx.of(users).find("by_email", "ann@example.com")]
+        ['Ann']
+        >>> users[2] = ("Ana", "ann@example.com")
+        >>> try:
+        ...     tx.commit()
+        ... except ogive.Conflict as conflict:
+        ...     conflict.keyspace, conflict.key
+        ('users', 2)
+        >>> db.close()
+        """
+        return self._transaction.find(self._keyspace, *lookup(index, values, prefix, start, stop), bool(reverse))
 
     def discard(self, key: Any) -> None:
         """Removes a key, whether it is there or not; the key is not read by that."""

@@ -5,6 +5,7 @@ use super::keyspace::Keyspace;
 use super::keyspace_index::KeyspaceIndex;
 use super::lookups::own_entries::OwnEntries;
 use super::own_writes::OwnWrites;
+use super::pinned_types::PinnedTypes;
 use super::snapshot::DbSnapshot;
 use super::transaction_range::{DbTransactionRange, PassedKeys};
 use crate::block::Slice;
@@ -239,6 +240,58 @@ impl DbTransaction {
         let stored = keys.iter().zip(&own).filter(|(_, own)| own.is_none()).map(|(key, _)| key);
         let mut found = self.snapshot.multi_get(keyspace, stored)?.into_iter();
         Ok(own.into_iter().map(|own| own.unwrap_or_else(|| found.next().flatten())).collect())
+    }
+
+    /// Fails unless the key has this value, or is absent if that is `None`, with the writes up to now; and so does
+    /// [`Self::commit`] if others write the key before, with [`Isolation::Snapshot`], too.
+    ///
+    /// ```
+    /// # let storage = std::sync::Arc::new(ogive::io::MemoryStorage::new());
+    /// # let db = ogive::Db::open(storage, &ogive::DbOptions::default())?;
+    /// db.insert("version", "7")?;
+    /// let tx = db.begin();
+    /// tx.expect(&db, "version", Some(b"7"))?;
+    /// tx.insert(&db, "name", "new")?;
+    /// assert_eq!(tx.expect(&db, "version", None).unwrap_err().cause, ogive::Cause::Conflict);
+    /// db.insert("version", "8")?;
+    /// assert_eq!(tx.commit().unwrap_err().cause, ogive::Cause::Conflict);
+    /// # Ok::<(), ogive::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Cause::Conflict`], which names the keyspace and the key; as [`Keyspace::get`].
+    pub fn expect(&self, keyspace: impl AsRef<Keyspace>, key: impl AsRef<[u8]>, value: Option<&[u8]>) -> Result<()> {
+        self.expect_equal(keyspace.as_ref(), key.as_ref(), |found| Ok(found == value))
+    }
+
+    /// As [`Self::expect`], but values are compared as these types have them, like
+    /// [`PinnedTypes::compare_and_swap`] does.
+    ///
+    /// # Errors
+    /// As there; [`Cause::Input`] for a value that is not of these types.
+    pub fn expect_as(&self, types: &PinnedTypes, key: impl AsRef<[u8]>, value: Option<&[u8]>) -> Result<()> {
+        self.expect_equal(types.keyspace(), key.as_ref(), |found| types.are_equal(found, value))
+    }
+
+    fn expect_equal(
+        &self,
+        keyspace: &Keyspace,
+        key: &[u8],
+        is_equal: impl FnOnce(Option<&[u8]>) -> Result<bool>,
+    ) -> Result<()> {
+        let found = self.get(keyspace, key)?;
+        {
+            let mut state = self.shared.state.lock();
+            // Whatever the isolation, unless what was found is its own.
+            if state.isolation == Isolation::Snapshot && state.writes.get(keyspace.id(), key).is_none() {
+                state.reads.add_point(keyspace.tree(), key);
+                state.hold(&self.shared.db);
+            }
+        }
+        match is_equal(found.as_deref())? {
+            true => Ok(()),
+            false => Err(Error::other_value(keyspace.path(), keyspace.name(), key)),
+        }
     }
 
     /// The records whose keys are within `bounds`, in key order, from either end, with the writes up to now. The

@@ -115,7 +115,7 @@ impl Core {
             index.name(),
             index.record.definition
         );
-        Error::not_unique(self.path(), &tree.name, detail)
+        Error::not_unique(self.path(), (&tree.name, index.name()), (key, other), detail)
     }
 }
 

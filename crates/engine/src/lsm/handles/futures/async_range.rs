@@ -8,10 +8,12 @@ use crate::lsm::handles::keyspace::Keyspace;
 use crate::lsm::handles::range::DbRange;
 use crate::lsm::handles::snapshot::DbSnapshot;
 use crate::lsm::read::scan::ScanBounds;
+use futures_core::Stream;
 use std::collections::VecDeque;
 use std::fmt;
 use std::future::poll_fn;
 use std::ops::Bound;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
@@ -25,7 +27,8 @@ const CALL_BYTES: usize = 1 << 20;
 type SharedRecord = (Slice, Slice);
 
 /// The records of a key range as of one moment, in ascending order: see [`AsyncDb::range`](crate::AsyncDb::range).
-/// Dropping it gives up what was not read. After an error it ends.
+/// It is a [`Stream`], too, for the combinators of other crates. Dropping it gives up what was not read. After an error
+/// it ends.
 pub struct AsyncRange {
     ready: VecDeque<SharedRecord>,
     scan: Arc<Mutex<Scan>>,
@@ -93,12 +96,10 @@ impl AsyncRange {
     /// # Errors
     /// As [`DbRange`](crate::lsm::DbRange).
     pub async fn next(&mut self) -> Option<Result<SharedRecord>> {
-        poll_fn(|context| self.poll_next(context)).await
+        poll_fn(|context| self.poll_record(context)).await
     }
 
-    /// As [`Self::next`], by polling: `futures_util::stream::poll_fn(move |context| range.poll_next(context))` is a
-    /// stream.
-    pub fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<SharedRecord>>> {
+    fn poll_record(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<SharedRecord>>> {
         loop {
             if let Some(record) = self.ready.pop_front() {
                 return Poll::Ready(Some(Ok(record)));
@@ -126,6 +127,15 @@ impl AsyncRange {
                 },
             }
         }
+    }
+}
+
+/// What [`AsyncRange::next`] returns, one after the other.
+impl Stream for AsyncRange {
+    type Item = Result<SharedRecord>;
+
+    fn poll_next(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        self.get_mut().poll_record(context)
     }
 }
 
