@@ -7,8 +7,10 @@
 
 #![expect(clippy::panic, clippy::expect_used, reason = "a fuzz target reports a broken promise by a panic")]
 
+pub mod archive;
 pub mod backup;
 pub mod block;
+pub mod changes;
 pub mod coded;
 pub mod filter;
 pub mod index;
@@ -38,8 +40,10 @@ pub struct Target {
 
 /// All fuzz targets.
 pub const TARGETS: &[Target] = &[
+    Target { name: "archive", run: archive::segment, seeds: archive::segment_seeds },
     Target { name: "backup", run: backup::record, seeds: backup::record_seeds },
     Target { name: "block", run: block::unpack, seeds: block::unpack_seeds },
+    Target { name: "changes", run: changes::follow, seeds: changes::follow_seeds },
     Target { name: "coded_integers", run: coded::integers, seeds: coded::integer_seeds },
     Target { name: "coded_row", run: coded::row, seeds: coded::row_seeds },
     Target { name: "coded_strings", run: coded::strings, seeds: coded::string_seeds },

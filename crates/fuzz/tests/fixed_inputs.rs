@@ -11,7 +11,7 @@ const RANDOM_INPUTS: u32 = 2000;
 const TRUNCATIONS_PER_SEED: usize = 500;
 
 /// Targets whose inputs take long, and how many times fewer of them are tried.
-const SLOW: [(&str, u32); 2] = [("shapes", 40), ("index", 4)];
+const SLOW: [(&str, u32); 4] = [("shapes", 40), ("index", 4), ("changes", 20), ("archive", 10)];
 
 /// Number of inputs, fewer for a slow target.
 fn inputs(target: &str, count: u32) -> u32 {
