@@ -65,6 +65,14 @@ pub(crate) enum Failure {
         /// The key.
         key: serde_json::Value,
     },
+    /// A row that a unique index refuses.
+    #[error("{}", crate::advice::message(error))]
+    NotUnique {
+        /// The error of the engine; its message says what to do.
+        error: Error,
+        /// The names of the keyspace and the index, and the keys of the row and of the one that has its values.
+        rows: serde_json::Value,
+    },
     /// An interrupt after which the command can go on in a certain way.
     #[error("interrupted")]
     Interrupted {
@@ -118,10 +126,14 @@ impl Failure {
         )
     }
 
-    /// What a conflict is about, as an object.
-    pub(crate) fn conflict(&self) -> Option<serde_json::Value> {
+    /// What a conflict, or the refusal of a unique index, is about: its name, and an object.
+    pub(crate) fn facts(&self) -> Option<(&'static str, serde_json::Value)> {
         match self {
-            Self::Conflict { keyspace, key, .. } => Some(serde_json::json!({ "keyspace": keyspace, "key": key })),
+            Self::Conflict { keyspace, key, .. } => {
+                Some(("conflict", serde_json::json!({ "keyspace": keyspace, "key": key })))
+            }
+            Self::NotUnique { rows, .. } => Some(("not_unique", rows.clone())),
+            Self::Partial { failure, .. } => failure.facts(),
             _ => None,
         }
     }
@@ -175,7 +187,7 @@ impl Failure {
                 io::ErrorKind::StorageFull => Some("free some space, then try again".into()),
                 _ => None,
             },
-            Self::Engine(error) => crate::advice::advice(error),
+            Self::Engine(error) | Self::NotUnique { error, .. } => crate::advice::advice(error),
             #[cfg(feature = "parquet")]
             Self::Beside(error) => match &**error {
                 ogive_parquet::ParquetIndexError::Engine(error) => crate::advice::advice(error),

@@ -128,8 +128,8 @@ fn report(failure: &Failure, output: &mut Output) -> ExitCode {
         if output.is_json() {
             // A second failure of the same stream adds nothing.
             let mut object = json!({ "error": error, "hint": hint });
-            if let Some(conflict) = failure.conflict() {
-                object["conflict"] = conflict;
+            if let Some((name, facts)) = failure.facts() {
+                object[name] = facts;
             }
             let _ = output.json(&object);
         }

@@ -45,6 +45,23 @@ fn an_index_is_created_listed_used_and_dropped() {
     assert_eq!(get(&["bob@x", "--json"]).exits_with(0).json()["name"], "Bob");
     folder.run(&["verify", "s"]).exits_with(0);
 
+    // A program is told which rows have the same values.
+    let refused = |arguments: &[&str], index: &str, [key, other]: [u64; 2]| {
+        let rows = json!({ "keyspace": "users", "index": index, "key": key, "other_key": other });
+        let told = db(&folder, &[arguments, &["--json"]].concat()).exits_with(1).json_lines().pop();
+        assert_eq!(told.unwrap()["not_unique"], rows);
+    };
+    let put = ["put", "s", "7", "Gus,DAN@x", "--keyspace", "users"];
+    refused(&put, "by_email", [7, 4]);
+    refused(&[&put[..], &["--ttl", "1h"]].concat(), "by_email", [7, 4]);
+    refused(&["import", "s", "more.csv", "--key", "id", "--keyspace", "users"], "by_email", [6, 2]);
+    let row = r#"{"put": {"keyspace": "users", "key": 8, "value": {"name": "Hal", "email": "dan@X"}}}"#;
+    folder.write("changes.jsonl", row);
+    refused(&["apply", "s", "changes.jsonl"], "by_email", [8, 4]);
+    db(&folder, &["put", "s", "9", "Dan,d@x", "--keyspace", "users"]).exits_with(0);
+    let by_name = ["index", "create", "s", "by_name", "--keyspace", "users", "--by", "name", "--unique"];
+    refused(&by_name, "by_name", [9, 4]);
+
     db(&folder, &["index", "drop", "s", "by_name"]).exits_with(1).complains_of("existing indexes: by_email");
     db(&folder, &["index", "drop", "s", "by_email"]).exits_with(0).prints("s: index \"by_email\" dropped\n");
     get(&["dan@x"]).exits_with(2).complains_of("no index");

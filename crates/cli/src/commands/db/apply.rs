@@ -95,7 +95,7 @@ pub(crate) fn run(arguments: &DbApply, output: &mut Output) -> Result<Outcome> {
     let db = store.write()?;
     let mut applied =
         AppliedChanges { store, db: &db, file: arguments.path(), keyspaces: BTreeMap::new(), counts: [0; 2] };
-    let committed = applied.batch(&changes).and_then(|batch| Ok(batch.commit()?));
+    let committed = applied.batch(&changes).and_then(|batch| batch.commit().map_err(|error| keys::refusal(&db, error)));
     let told = match committed {
         Ok(()) => Ok(applied.counts),
         Err(Failure::Engine(error)) if error.cause == Cause::Conflict => Err(applied.conflict(&error)),

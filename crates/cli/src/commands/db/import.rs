@@ -1,6 +1,6 @@
 //! `ogive db import`: imports the records of a file.
 
-use super::keys::Brought;
+use super::keys::{self, Brought};
 use super::repeats::Repeats;
 use super::store::{KeyspaceName, KeyspaceOptions};
 use crate::failure::{Failure, Result};
@@ -237,7 +237,7 @@ impl ImportRows<'_> {
             return Ok(());
         }
         let rows = batch.len();
-        batch.commit()?;
+        batch.commit().map_err(|error| keys::refusal(self.db, error))?;
         self.done += rows;
         self.progress.reach(position_bytes);
         if self.output.is_json() {

@@ -36,8 +36,11 @@ Examples:
 
 Indexed are columns, and lower(COLUMN), with a to z for A to Z, prefix(COLUMN, N), the first characters, and
 date(COLUMN), the day of a timestamp; desc puts greater values first. In a unique index no two rows have the same
-values; rows with a null among them do not count. If the command is killed, writes keep the index, and the same command
-builds it again. Programs before the one that made the first index of a store cannot open it any more.";
+values; rows with a null among them do not count. A command that would write another one exits with 1; with --json, the
+error has {\"not_unique\": {\"keyspace\": ..., \"index\": ..., \"key\": ..., \"other_key\": ...}}.
+
+If the command is killed, writes keep the index, and the same command builds it again. Programs before the one that made
+the first index of a store cannot open it any more.";
 
 const GET_EXAMPLES: &str = "\
 Examples:
@@ -159,7 +162,7 @@ fn create(arguments: &KeptIndexCreate, output: &mut Output) -> Result<Outcome> {
     if let Err(error) = created {
         let failure = interrupt.interrupted(&error);
         let left = "writes keep the index from now on; create it again to build it, or drop it";
-        return Err(failure.map_or_else(|| error.into(), |failure| failure.but(left)));
+        return Err(failure.map_or_else(|| keys::refusal(&db, error), |failure| failure.but(left)));
     }
     drop(found);
     db.close().map_err(|error| Failure::from(error).but(format!("the index {name:?} was created")))?;

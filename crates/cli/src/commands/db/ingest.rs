@@ -1,6 +1,6 @@
 //! `ogive db ingest`: adds tables to a store without rewriting them.
 
-use super::keys::Brought;
+use super::keys::{self, Brought};
 use super::store::{KeyspaceOptions, StoreFolder};
 use crate::failure::{Failure, Result};
 use crate::input::open_to_see;
@@ -60,9 +60,10 @@ pub(crate) fn run(arguments: &DbIngest, output: &mut Output) -> Result<Outcome> 
     let (ingested, originals) = match outcome {
         Ok(ingested) => ingested,
         Err(error) => {
+            let failure = keys::refusal(&open.db, error);
             // The failure to ingest says more than one to take back.
             _ = open.take_back();
-            return Err(error.into());
+            return Err(failure);
         }
     };
     let done = format!("the tables are durable in {}", arguments.keyspace.name.store);

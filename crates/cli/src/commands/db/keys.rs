@@ -10,7 +10,7 @@ use ogive::block::Slice;
 use ogive::lsm::{Db, Keyspace, ManifestSummary};
 use ogive::types::RecordType;
 use ogive::{Cause, Error, KeyType};
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::borrow::Cow;
 use std::ffi::OsStr;
 
@@ -87,6 +87,21 @@ pub(super) fn of(db: &Db, keyspace: &Keyspace, asked: Option<KeyType>) -> Result
         )),
         (known, asked) => Ok(Keys(asked.or(known).unwrap_or(KeyType::Bytes))),
     }
+}
+
+/// The failure of a write. That of a row that a unique index refuses has the keys of the rows.
+pub(super) fn refusal(db: &Db, error: Error) -> Failure {
+    let (Some(index), Some(other)) = (error.index(), error.other_key()) else { return error.into() };
+    let is_there = db.keyspaces().iter().any(|name| name == error.name());
+    let keyspace = is_there.then(|| db.keyspace(error.name()).ok()).flatten();
+    let keys = keyspace.and_then(|keyspace| of(db, &keyspace, None).ok()).unwrap_or(Keys::BYTES);
+    let rows = json!({
+        "keyspace": error.name(),
+        "index": index,
+        "key": error.key().map(|key| keys.to_json(key)),
+        "other_key": keys.to_json(other),
+    });
+    Failure::NotUnique { error, rows }
 }
 
 /// The key type of a keyspace that has tables, if the manifest alone states it.

@@ -483,9 +483,10 @@ impl OpenKeyspace {
 
     /// The failure of a write, which leaves nothing of a new store.
     fn refused(self, error: Error) -> Result<Change> {
+        let failure = keys::refusal(&self.db, error);
         // It says more than a failure to take back.
         _ = self.take_back();
-        Err(error.into())
+        Err(failure)
     }
 
     /// Closes the store after a write.
