@@ -121,6 +121,7 @@ impl Failure {
     /// What a conflict is about, as an object.
     pub(crate) fn conflict(&self) -> Option<serde_json::Value> {
         match self {
+            Self::Partial { failure, .. } => failure.conflict(),
             Self::Conflict { keyspace, key, .. } => Some(serde_json::json!({ "keyspace": keyspace, "key": key })),
             _ => None,
         }
