@@ -4,6 +4,7 @@ use crate::input::format_name;
 use crate::places::{self, folder_of, is_folder, is_url, may_be_store};
 use crate::shell::shell_path;
 use crate::voice::Command;
+use ogive::backup::Backups;
 use ogive::lsm::is_store_file;
 use ogive::table::{Table, TableOptions};
 use ogive::{Advice, Call, Cause, Error, FileFormat, Profile, Voice};
@@ -54,9 +55,22 @@ pub(crate) fn advice(error: &Error) -> Option<String> {
             Some(advice_on_folder(path))
         }
         (Cause::Damaged, Some(Advice::Use(Call::Verify))) => Some(advice_on_damage(path)),
+        (Cause::NotAStore, _) if has_backups(path) => {
+            let shown = shell_path(path);
+            Some(format!(
+                "it has backups of a store: `ogive db backups {shown} --verify` verifies them, and `ogive db restore \
+                 {shown} STORE` restores the newest"
+            ))
+        }
         (_, Some(advice)) => Command.advise(advice),
         (_, None) => None,
     }
+}
+
+/// Whether a folder has backups of a store.
+fn has_backups(folder: &Path) -> bool {
+    let list = Backups::at(folder).and_then(|backups| backups.list());
+    list.is_ok_and(|list| !list.backups.is_empty() || !list.damaged.is_empty())
 }
 
 /// An engine error and what to do, in one line.

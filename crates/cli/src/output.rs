@@ -53,11 +53,16 @@ pub(crate) fn warn_once(warning: &str) {
 
 /// Prints a remark to standard error, unless it was printed before: an input may be read more than once.
 pub(crate) fn note_once(remark: String) {
+    note_once_about(&remark.clone(), remark);
+}
+
+/// Prints a remark to standard error, unless one about the same subject was printed before.
+pub(crate) fn note_once_about(subject: &str, remark: String) {
     static TOLD: Mutex<Vec<String>> = Mutex::new(Vec::new());
     let mut told = TOLD.lock().unwrap_or_else(PoisonError::into_inner);
-    if !told.contains(&remark) {
-        note(&remark);
-        told.push(remark);
+    if !told.iter().any(|known| known == subject) {
+        note(remark);
+        told.push(subject.to_owned());
     }
 }
 

@@ -35,6 +35,8 @@ impl Voice for Command {
             Call::ListBackups => "`ogive db backups` lists those it has",
             Call::OpenAgain | Call::BeginAgain => "run the command again",
             Call::OpenRecovered => "see that its storage has space and is sound, and run the command again",
+            Call::ArchiveLogs => "`ogive db backup STORE BACKUPS --archive-logs=NAME` begins one",
+            Call::Subscribe => "`ogive db changes STORE --subscriber NAME --subscribe` makes one",
             Call::OpenForWriting => "use a command that opens it for writing",
             Call::CreateStore => "check the path; `ogive db put` and `ogive db import` create a store",
             Call::Resume => "fix the cause, then run the command again",
@@ -44,6 +46,7 @@ impl Voice for Command {
                  names it"
             }
             Call::WaitForOther => "wait for it to finish",
+            Call::WaitForLock => "wait for it to finish, as with --wait 10s",
             Call::CloseOther => "name it once",
             Call::DropSnapshots => "wait for the readers that keep it to finish",
             Call::Sort => "sort the input first",

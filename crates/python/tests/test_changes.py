@@ -43,6 +43,9 @@ def test_a_subscriber_gets_each_batch_once_in_order_and_typed(folder: str) -> No
             next(db.changes(first.position))
         with pytest.raises(ogive.InvalidArgument, match="not a position"):
             db.changes("42")
+        # A subscriber that was removed does not come back by itself.
+        with pytest.raises(ogive.InvalidArgument, match='no subscriber "search"'):
+            db.acknowledge("search", first.position)
 
 
 def test_a_reader_follows_what_is_written_meanwhile(folder: str) -> None:

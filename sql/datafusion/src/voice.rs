@@ -30,7 +30,7 @@ impl Voice for Statement {
             Call::Resume => "fix the cause, then run the statement again",
             Call::TakeBack => "a store has one writer at a time; run the statement again to take it back",
             Call::BeginAgain => "run the statement again",
-            Call::WaitForOther => "wait for it to finish",
+            Call::WaitForOther | Call::WaitForLock => "wait for it to finish",
             Call::CloseOther => "wait for the other statement to finish",
             Call::DropSnapshots => "wait for older queries to finish",
             Call::Sort => "sort the rows: ORDER BY",

@@ -1,5 +1,6 @@
 //! `ogive build`: builds a table from a file.
 
+use super::db::ClockAhead;
 use super::stored;
 use crate::assess;
 use crate::failure::{Failure, Result};
@@ -113,7 +114,7 @@ pub(crate) struct BuildArguments {
                unchanged"
     )]
     #[arg(long, alias = "beside", conflicts_with_all = ["exact", "payload", "value", "compress", "keys_only",
-          "delimiter", "quote", "lenient", "no_header", "keyspace"])]
+          "delimiter", "quote", "lenient", "no_header", "keyspace", "clock_ahead"])]
     external: bool,
 
     /// With --external, for Parquet files: bring the index up to date with the files that are there now
@@ -135,6 +136,9 @@ pub(crate) struct BuildArguments {
     /// If INPUT is a store: the keyspace to read [default: default]
     #[arg(long, value_name = "NAME")]
     keyspace: Option<String>,
+
+    #[command(flatten)]
+    clock: ClockAhead,
 
     #[command(flatten)]
     workload: WorkloadOptions,
@@ -185,7 +189,7 @@ pub(crate) fn run(arguments: &BuildArguments, output: &mut Output) -> Result<Out
     }
     arguments.workload.refuse_one_pipe(&arguments.input.path)?;
     let lookups = arguments.workload.read_lookups()?;
-    let stored = if arguments.external { None } else { stored::open(&arguments.input, arguments.keyspace.as_deref())? };
+    let stored = if arguments.external { None } else { arguments.stored()? };
     if !arguments.external && stored.is_none() {
         arguments.input.refuse_table()?;
     }
@@ -271,6 +275,13 @@ fn is_parquet(arguments: &BuildArguments) -> bool {
     is_folder || arguments.input.format() == crate::input::Format::Parquet || arguments.files.is_some()
 }
 
+impl BuildArguments {
+    /// The records of the input, if it is a table, an index or a store.
+    fn stored(&self) -> Result<Option<Box<dyn Input>>> {
+        stored::open(&self.input, self.keyspace.as_deref(), self.clock)
+    }
+}
+
 fn make(
     arguments: &BuildArguments,
     stored: Option<Box<dyn Input>>,
@@ -281,7 +292,7 @@ fn make(
         if arguments.exact {
             let sample = sample::exact(&mut *stored, arguments.memory.0, interrupt)?;
             let target = Target { options: target.options.tuning(|tuning| tuning.sample(sample)), ..target };
-            let again = stored::open(&arguments.input, arguments.keyspace.as_deref())?;
+            let again = arguments.stored()?;
             return pour(&mut *again.unwrap_or(stored), &target, false, "building", interrupt);
         }
         pour(&mut *stored, &target, false, "building", interrupt)

@@ -1,6 +1,6 @@
 //! `ogive export`: writes the records of a table, an index or a store to a file of another format.
 
-use super::ordered_map::RangeOptions;
+use super::ordered_map::{OrderedMap, RangeOptions};
 use super::place::{PlaceArguments, PlaceKind, Reading, with_map};
 #[cfg(feature = "parquet")]
 use super::place_flags::{PlaceUse, given};
@@ -9,7 +9,7 @@ use crate::export::{RecordFormat, export};
 use crate::failure::Result;
 use crate::interrupt::Interrupt;
 use crate::outcome::Outcome;
-use crate::output::Output;
+use crate::output::{Output, note};
 use crate::replace::Force;
 use crate::urls::path_argument;
 use crate::values::size::counted;
@@ -34,8 +34,8 @@ characters; --quote '\"' writes it as CSV with tabs. Text formats state no types
 values, or takes --key-type, --type and --value-type. Parquet states all types, and which columns have the keys, in a
 form that `build` and `db import` read; other programs see integers of 128 bits as decimals of 39 digits, and seconds,
 which Parquet does not have, as milliseconds: a timestamp(s) beyond their range is refused. A store or an index is
-exported as it is at one moment. Replaces an existing table once the new one is complete, and any other file only with
---force; never files of a store or an index.";
+exported as it is at one moment; of records that expire, the times are not exported, and a note says so. Replaces an
+existing table once the new one is complete, and any other file only with --force; never files of a store or an index.";
 
 /// Export records to CSV, TSV, JSON lines, Parquet or a table
 #[derive(Debug, clap::Args)]
@@ -84,6 +84,7 @@ pub(crate) fn run(arguments: &ExportArguments, output: &mut Output) -> Result<Ou
             let records = RangeRecords::of(&*map, &arguments.range)?;
             let count = export(&records, (target, format), force, inputs, output, &interrupt)?;
             note_emptiness(&*map, output)?;
+            map.remark_on_copies().iter().for_each(note);
             count
         },
         beside => {

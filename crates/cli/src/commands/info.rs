@@ -1,6 +1,7 @@
 //! `ogive info`: names the kind of a file or folder.
 
-use super::{db, index};
+use super::db::{self, ClockAhead};
+use super::index;
 use crate::advice::{Foreign, foreign};
 use crate::failure::{Failure, Result};
 use crate::info::Info;
@@ -44,15 +45,20 @@ pub(crate) struct InfoArguments {
     /// For a store: show this keyspace alone
     #[arg(long, value_name = "NAME")]
     keyspace: Option<String>,
+
+    #[command(flatten)]
+    clock: ClockAhead,
 }
 
 /// Runs the command.
 pub(crate) fn run(arguments: &InfoArguments, output: &mut Output) -> Result<Outcome> {
     let path = &arguments.path;
     let shown = path.display();
-    let info = look(path, arguments.keyspace.as_deref())?;
-    if arguments.keyspace.is_some() && info.kind != "store" {
-        return Err(Failure::usage(format!("--keyspace is for a store, but {shown} is {}", info.text), "remove it"));
+    let asked = (arguments.keyspace.as_deref(), arguments.clock);
+    let info = look(path, asked)?;
+    let for_stores = [("--keyspace", arguments.keyspace.is_some()), ("--clock-ahead", arguments.clock.is_given())];
+    if let Some((flag, _)) = for_stores.into_iter().find(|(_, is_given)| *is_given && info.kind != "store") {
+        return Err(Failure::usage(format!("{flag} is for a store, but {shown} is {}", info.text), "remove it"));
     }
     if output.is_json() {
         let mut object =
@@ -67,9 +73,9 @@ pub(crate) fn run(arguments: &InfoArguments, output: &mut Output) -> Result<Outc
     Ok(if info.kind == "other" { Outcome::Negative } else { Outcome::Done })
 }
 
-fn look(path: &Path, keyspace: Option<&str>) -> Result<Info> {
+fn look(path: &Path, asked: (Option<&str>, ClockAhead)) -> Result<Info> {
     if is_folder(path)? {
-        return folder(path, keyspace);
+        return folder(path, asked);
     }
     match FileFormat::at(path)? {
         Some(FileFormat::Table) => table(path),
@@ -133,12 +139,13 @@ fn other(path: &Path) -> Result<Info> {
 
 /// Whether a file, which has no content of its own, is the lock of a store.
 fn is_lock_of_store(path: &Path) -> Result<bool> {
-    Ok(path.file_name().is_some_and(|name| name == "LOCK") && db::info(folder_of(path), None)?.is_some())
+    Ok(path.file_name().is_some_and(|name| name == "LOCK")
+        && db::info(folder_of(path), None, ClockAhead::default())?.is_some())
 }
 
 /// What a folder is: a store, a folder of backups, or neither.
-fn folder(path: &Path, keyspace: Option<&str>) -> Result<Info> {
-    if let Some(info) = db::info(path, keyspace)? {
+fn folder(path: &Path, (keyspace, clock): (Option<&str>, ClockAhead)) -> Result<Info> {
+    if let Some(info) = db::info(path, keyspace, clock)? {
         return Ok(info);
     }
     let BackupList { backups, damaged, .. } = Backups::at(path)?.list()?;

@@ -98,6 +98,11 @@ pub(crate) trait OrderedMap {
         Ok(None)
     }
 
+    /// A remark on what a copy of the records in another format lacks. Only keyspaces make one.
+    fn remark_on_copies(&self) -> Option<String> {
+        None
+    }
+
     /// The number of all records.
     fn total(&self) -> Result<u64> {
         self.count((Bound::Unbounded, Bound::Unbounded))

@@ -4,7 +4,7 @@
 
 #[cfg(feature = "parquet")]
 use crate::beside::BesideIndex;
-use crate::commands::db::{KeyspaceOptions, OpenKeyspace, StoreFolder, StorePart};
+use crate::commands::db::{ClockAhead, KeyspaceOptions, OpenKeyspace, StoreFolder, StorePart};
 use crate::commands::index::{Form, IndexFile, OpenIndex};
 use crate::commands::place_flags::{self, PlaceUse, given};
 use crate::commands::query::{OpenTable, TableFile};
@@ -59,6 +59,9 @@ pub(crate) struct PlaceArguments {
     /// For a store: maximum number of open files [default: half of the limit of the process]
     #[arg(long, value_name = "N", value_parser = whole_number::<usize>, help_heading = "Place", hide_short_help = true)]
     open_files: Option<usize>,
+
+    #[command(flatten)]
+    clock: ClockAhead,
 }
 
 /// What is at a place.
@@ -246,6 +249,7 @@ impl PlaceArguments {
             ("--keyspace", self.keyspace.is_some()),
             ("--key-type", self.key_type.is_some()),
             ("--open-files", self.open_files.is_some()),
+            ("--clock-ahead", self.clock.is_given()),
             ("--resident", self.resident.is_some()),
             ("--direct", self.direct),
         ]);
@@ -283,7 +287,7 @@ impl PlaceArguments {
     }
 
     fn folder(&self) -> StoreFolder {
-        StoreFolder::at(self.path.clone(), self.memory_for(PlaceKind::Store), self.open_files)
+        StoreFolder::at(self.path.clone(), self.memory_for(PlaceKind::Store), self.open_files).clock(self.clock)
     }
 }
 

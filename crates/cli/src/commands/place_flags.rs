@@ -10,7 +10,7 @@ use std::path::Path;
 
 /// Flags, the kinds of places that they are for, and how these are called.
 const KINDS: [(&[&str], &[PlaceKind], &str); 6] = [
-    (&["--keyspace", "--key-type", "--open-files"], &[Store], "a store"),
+    (&["--keyspace", "--key-type", "--open-files", "--clock-ahead"], &[Store], "a store"),
     (&["--resident", "--values"], &[Index], "an index"),
     (&["--direct"], &[Table, Beside, Index], "tables and indexes"),
     (&["--explain"], &[Table, Beside], "tables and indexes of Parquet files"),
@@ -19,10 +19,11 @@ const KINDS: [(&[&str], &[PlaceKind], &str); 6] = [
 ];
 
 /// Flags that some commands have no use for, and why.
-const UNUSED: [(&str, PlaceUse, &str); 5] = [
+const UNUSED: [(&str, PlaceUse, &str); 6] = [
     ("--keyspace", PlaceUse::Verification, "is not for `ogive verify`, which checks the whole store"),
     ("--key-type", PlaceUse::Verification, "is not for `ogive verify`, which checks keys as bytes"),
     ("--key-type", PlaceUse::Structure, "is for commands on keys, and this one shows none"),
+    ("--clock-ahead", PlaceUse::Verification, "is not for `ogive verify`, which checks expired entries, too"),
     ("--resident", PlaceUse::Verification, "is for lookups, and `ogive verify` reads each page once"),
     ("--resident", PlaceUse::Structure, "is for lookups, and this command reads each page once"),
 ];

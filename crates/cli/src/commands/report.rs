@@ -1,7 +1,8 @@
 //! `ogive report`: writes a page about a table, an index, an index beside Parquet files, or a store.
 
+use super::db::{self, ClockAhead};
+use super::index;
 use super::place::PlaceKind;
-use super::{db, index};
 use crate::advice::{Foreign, foreign};
 use crate::failure::{Failure, Result};
 use crate::interrupt::Interrupt;
@@ -74,6 +75,9 @@ pub(crate) struct ReportArguments {
     memory: ByteSize,
 
     #[command(flatten)]
+    clock: ClockAhead,
+
+    #[command(flatten)]
     force: Force,
 }
 
@@ -127,10 +131,15 @@ impl Picture {
                 return Err(Failure::usage("a store's report follows no key", "leave out --key"));
             }
             refuse_samples(arguments, "a store")?;
-            return db::picture(path, &name, arguments.memory).map(|picture| Self::Store(Box::new(picture)));
+            return db::picture(path, &name, arguments.memory, arguments.clock)
+                .map(|picture| Self::Store(Box::new(picture)));
         }
         if let Some(foreign) = foreign(path) {
             return Err(not_reported(path, &foreign));
+        }
+        if arguments.clock.is_given() {
+            let message = format!("--clock-ahead is for a store, but {} is none", path.display());
+            return Err(Failure::usage(message, "remove --clock-ahead"));
         }
         if kind != Some(PlaceKind::Index) {
             return of_table(arguments, interrupt);

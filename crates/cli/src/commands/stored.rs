@@ -1,7 +1,8 @@
 //! Tables, indexes and stores as inputs of `ogive build`.
 
+use super::db::{self, ClockAhead};
+use super::index;
 use super::place::PlaceKind;
-use super::{db, index};
 use crate::failure::{Failure, Result};
 use crate::input::{Input, InputOptions, open_to_see, table_input};
 use crate::urls;
@@ -12,18 +13,24 @@ use crate::urls;
 /// # Errors
 /// [`Failure::Usage`] for options that choose or type columns, which these have already, and for a keyspace of what is
 /// no store; errors of opening it.
-pub(crate) fn open(options: &InputOptions, keyspace: Option<&str>) -> Result<Option<Box<dyn Input>>> {
+pub(crate) fn open(
+    options: &InputOptions,
+    keyspace: Option<&str>,
+    clock: ClockAhead,
+) -> Result<Option<Box<dyn Input>>> {
     let path = &options.path;
     let may_be_stored =
         options.format.is_none() && !options.is_folder() && (path.is_file() || path.is_dir() || urls::is_url(path));
     let kind = if may_be_stored { PlaceKind::of(path)? } else { None };
-    if keyspace.is_some() && kind != Some(PlaceKind::Store) && (may_be_stored || path.exists()) {
-        let message = format!("--keyspace is for a store, but {} is none", path.display());
-        return Err(Failure::usage(message, "remove --keyspace"));
+    let flag = if keyspace.is_some() { Some("--keyspace") } else { clock.is_given().then_some("--clock-ahead") };
+    let is_other = kind != Some(PlaceKind::Store) && (may_be_stored || path.exists());
+    if let Some(flag) = flag.filter(|_| is_other) {
+        let message = format!("{flag} is for a store, but {} is none", path.display());
+        return Err(Failure::usage(message, format!("remove {flag}")));
     }
     let found: Option<Box<dyn Input>> = match kind {
         None => None,
-        Some(PlaceKind::Store) => Some(db::input(path, keyspace)?),
+        Some(PlaceKind::Store) => Some(db::input(path, keyspace, clock)?),
         Some(kind) => {
             let (storage, name) = urls::place(path, false)?;
             Some(match kind {

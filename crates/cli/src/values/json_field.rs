@@ -33,7 +33,7 @@ impl JsonField {
     pub(crate) fn of(written: &str) -> serde_json::Result<Self> {
         Ok(match written.as_bytes().first() {
             Some(b'"') => Self::String(serde_json::from_str::<String>(written)?.into_bytes()),
-            Some(b'{') => match bytes(written) {
+            Some(b'{') => match hex_of_json(written) {
                 Some(bytes) => Self::String(bytes),
                 None => Self::Nested(written.to_owned()),
             },
@@ -55,7 +55,7 @@ impl JsonField {
 }
 
 /// The bytes of an object that has nothing but them in hexadecimal.
-fn bytes(written: &str) -> Option<Vec<u8>> {
+pub(crate) fn hex_of_json(written: &str) -> Option<Vec<u8>> {
     let object: serde_json::Map<String, serde_json::Value> = serde_json::from_str(written).ok()?;
     let digits = object.get(HEX).filter(|_| object.len() == 1)?.as_str()?;
     let digit = |digit: u8| char::from(digit).to_digit(16).map(|digit| digit as u8);

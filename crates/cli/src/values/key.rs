@@ -118,8 +118,13 @@ pub(crate) fn to_json(key_type: KeyType, key: &[u8]) -> Value {
 pub(crate) fn bytes_to_json(bytes: &[u8]) -> Value {
     match std::str::from_utf8(bytes) {
         Ok(text) => json!(text),
-        Err(_) => json!({ "hex": hex(bytes) }),
+        Err(_) => hex_to_json(bytes),
     }
+}
+
+/// Bytes in JSON as `{"hex": ...}`.
+pub(crate) fn hex_to_json(bytes: &[u8]) -> Value {
+    json!({ "hex": hex(bytes) })
 }
 
 fn hex(bytes: &[u8]) -> String {

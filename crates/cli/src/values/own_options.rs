@@ -1,6 +1,6 @@
 //! The options that a keyspace has of its own, as arguments and as text.
 
-use crate::values::size::{ByteSize, duration, exact_size};
+use crate::values::size::{ByteSize, exact_size, positive_duration};
 use ogive::block::compress::Compression;
 use ogive::lsm::{ExpiryRule, KeyspaceOptions};
 use serde_json::{Value, json};
@@ -40,7 +40,7 @@ pub(crate) struct OwnOptions {
     block_bytes: Option<Own<u32>>,
 
     /// Let records expire so long after they are written, from now on, as in 30m or 90d; or 'never'
-    #[arg(long, value_name = "TIME", value_parser = expire_after)]
+    #[arg(long, value_name = "TIME", value_parser = expire_after, allow_hyphen_values = true)]
     expire_after: Option<Own<ExpiryRule>>,
 
     /// Let records expire at the time in this field, a timestamp in UTC, from now on
@@ -76,7 +76,10 @@ fn separation(text: &str) -> Result<Own<u64>, String> {
 }
 
 fn expire_after(text: &str) -> Result<Own<ExpiryRule>, String> {
-    if text == NEVER { Ok(Own(None)) } else { duration(text).map(|after| Own(Some(ExpiryRule::After(after)))) }
+    match text {
+        NEVER => Ok(Own(None)),
+        _ => positive_duration(text).map(|after| Own(Some(ExpiryRule::After(after)))),
+    }
 }
 
 fn block_bytes(text: &str) -> Result<Own<u32>, String> {

@@ -4,6 +4,7 @@ use ogive::SortingWriter;
 pub(crate) use ogive_terminal::{ByteSize, counted, duration, exact_size, grouped, human_bytes, human_us, the_first};
 use std::num::{IntErrorKind, ParseIntError};
 use std::str::FromStr;
+use std::time::Duration;
 
 /// A number of records or the like as an argument.
 ///
@@ -24,6 +25,19 @@ pub(crate) fn positive_count(text: &str) -> Result<u64, String> {
     match whole_number::<u64>(text)? {
         0 => Err("use at least 1".into()),
         count => Ok(count),
+    }
+}
+
+/// A time that passes, as an argument, longer than none.
+///
+/// # Errors
+/// A message for the user for what is no time, and for none and less.
+pub(crate) fn positive_duration(text: &str) -> Result<Duration, String> {
+    let passes = |text: &str| duration(text).map(|time| !time.is_zero());
+    match text.strip_prefix('-') {
+        Some(past) if duration(past).is_ok() => Err("the time must be longer than 0".into()),
+        _ if passes(text)? => duration(text),
+        _ => Err("the time must be longer than 0".into()),
     }
 }
 

@@ -39,6 +39,17 @@ pub(crate) fn to_json(value_type: &ValueType, value: &[u8]) -> Value {
     }
 }
 
+/// A value in JSON as text, with the fields of a row in their order.
+pub(crate) fn to_json_text(value_type: &ValueType, value: &[u8]) -> String {
+    let shown = to_json(value_type, value);
+    let Value::Object(mut members) = shown else { return shown.to_string() };
+    let fields = value_type.fields().iter().filter_map(|field| members.remove_entry(&field.name));
+    let mut fields: Vec<_> = fields.map(|(name, shown)| format!("{}:{shown}", Value::String(name))).collect();
+    // Bytes in hexadecimal are no field.
+    fields.extend(members.into_iter().map(|(name, shown)| format!("{}:{shown}", Value::String(name))));
+    format!("{{{}}}", fields.join(","))
+}
+
 fn row_json(row_type: &RowType, value: &[u8]) -> Option<Value> {
     let row = Row::new(row_type, value).ok()?;
     let mut object = Map::new();

@@ -73,7 +73,10 @@ fn a_line_that_cannot_be_read_is_named_and_nothing_is_written() {
     let before = (scan(&folder, "accounts"), scan(&folder, "default"));
     for (line, fault) in [
         ("{\"put\": {\"key\": \"a\", ", "line 2 of changes.jsonl: EOF"),
-        (r#"{"set": {"key": "a"}}"#, "unknown variant `set`"),
+        (r#"{"set": {"key": "a"}}"#, "unknown field `set`"),
+        (r#"{"put": {"key": "a", "value": "b"}, "remove": {"key": "b"}}"#, "one change or condition"),
+        (r#"{"put": {"key": "a", "value": "b", "expires": "soon"}}"#, "is no time in UTC"),
+        (r#"{"drop": {"keyspace": "accounts"}}"#, "a keyspace is dropped by itself"),
         (r#"{"put": {"key": "a", "values": "b"}}"#, "unknown field `values`"),
         (r#"{"put": {"value": "b"}}"#, "missing field `key`"),
         (r#"{"put": {"key": "a"}}"#, "a put has no value"),
@@ -98,6 +101,23 @@ fn a_line_that_cannot_be_read_is_named_and_nothing_is_written() {
     folder.run(&grouped("db", &["apply", "none", "changes.jsonl"])).exits_with(1).complains_of("not found");
     assert!(!folder.path("none").exists());
     folder.run(&grouped("db", &["apply", "s", "missing"])).exits_with(1).complains_of("missing");
+}
+
+#[test]
+fn ranges_are_removed_and_records_expire_as_their_lines_say() {
+    let folder = bank();
+    let lines = r#"
+{"put": {"key": "a", "value": "1", "expires": "2120-01-31T12:00:00"}}
+{"put": {"key": "b", "value": "1", "expires": "2020-01-31 12:00:00Z"}}
+{"put": {"keyspace": "accounts", "key": 9, "value": {"owner": "eve"}}}
+{"remove_range": {"keyspace": "accounts", "from": 2, "to": 9}}
+{"remove_range": {"from": "m", "to": null}}
+"#;
+    apply(&folder, lines, &[]).exits_with(0).prints("s: 5 changes applied\n");
+    assert_eq!(scan(&folder, "default"), "{\"key\":\"a\",\"value\":\"1\"}\n");
+    folder.run(&["scan", "s", "--keyspace", "accounts", "--keys-only"]).exits_with(0).prints("1\n9\n");
+    let changes = folder.run(&["db", "changes", "s"]).exits_with(0);
+    assert!(changes.stdout.contains("\"expires\":\"2120-01-31T12:00:00\""), "{}", changes.stdout);
 }
 
 /// Keys alone have no value, and rows from before a field was added are as they are read.

@@ -9,12 +9,13 @@ use super::moments::{ArchiveSummary, ArchivedMoment};
 use super::segment::{
     ArchiveWriter, SegmentHead, SegmentInfo, SegmentReader, is_unfinished, segment_name, segment_number,
 };
-use crate::error::{Cause, Error, Result};
+use crate::error::{Advice, Call, Cause, Error, Result};
 use crate::io::{Storage, remove_if_present, unix_time_ms};
 use crate::lsm::changes::schema::schema;
 use crate::lsm::{Change, ChangePosition, Db, DbChanges, DbOptions};
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// A run ends a segment once it has this many bytes.
 const SEGMENT_BYTES: u64 = 64 << 20;
@@ -106,13 +107,14 @@ impl<'a> ArchiveRun<'a> {
 
     fn no_chain(&self) -> Error {
         let folder = folder(&**self.storage);
-        Error::input(format!(
+        let error = Error::input(format!(
             "{} has no archive that goes on with the changes of {} for the subscriber {:?}; make a backup that \
              archives them, which begins one",
             folder.display(),
             self.source.path("").display(),
             self.subscriber
-        ))
+        ));
+        error.advise(Advice::Use(Call::ArchiveLogs))
     }
 
     fn changes(&self) -> Result<DbChanges> {
@@ -123,8 +125,8 @@ impl<'a> ArchiveRun<'a> {
     ///
     /// # Errors
     /// [`Cause::Locked`]; [`Cause::ChangesGone`]; errors of the storages. The segments that are complete stay.
-    pub(super) fn run(mut self) -> Result<ArchiveSummary> {
-        let _lock = catalog::lock(&**self.storage)?;
+    pub(super) fn run(mut self, wait: Duration) -> Result<ArchiveSummary> {
+        let _lock = catalog::lock(&**self.storage, wait)?;
         self.remove_unfinished()?;
         let found = segments(&**self.storage)?;
         // Another run has ended meanwhile.
@@ -211,7 +213,7 @@ pub(super) fn position_of(storage: &Arc<dyn Storage>, catalog: &Catalog, number:
     let Some(record) = catalog.records.get(&number) else {
         return Err(Error::input(format!("{} contains no backup {number}", folder(&**storage).display())));
     };
-    Ok(Db::open_read_only(record.image(storage)?.files, &reader_options())?.newest_change())
+    Ok(Db::open_read_only(record.image(storage)?.files, &reader_options())?.newest_position().number())
 }
 
 /// Removes the segments that no backup leads to any more, but for the newest one, behind which the archive goes on;

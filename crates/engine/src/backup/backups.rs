@@ -14,6 +14,7 @@ use crate::lsm::{ChangePosition, Db, DbOptions, LOCK_NAME};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 /// The backups of one store, in a folder or another storage.
 ///
@@ -46,6 +47,8 @@ pub struct Backups {
     storage: Arc<dyn Storage>,
     /// A folder to be created by the first backup.
     folder: Option<PathBuf>,
+    /// How long to wait for another backup.
+    wait: Duration,
 }
 
 /// Options of a backup.
@@ -198,7 +201,15 @@ impl Backups {
         let is_path = place.path().is_some();
         let storage = place.folder()?;
         let folder = storage.folder().filter(|_| is_path).map(Path::to_owned);
-        Ok(Self { storage, folder })
+        Ok(Self { storage, folder, wait: Duration::ZERO })
+    }
+
+    /// Sets how long a backup or a run of the archive waits for another one that is made there, before it fails with
+    /// [`Cause::Locked`](crate::Cause::Locked); by default not at all. Where there are no locks, as on object stores,
+    /// there is no wait.
+    #[must_use]
+    pub fn wait_for_lock(self, at_most: Duration) -> Self {
+        Self { wait: at_most, ..self }
     }
 
     /// Makes a backup of the store at `source`, which may be open in any process. New files are verified after they
@@ -243,9 +254,9 @@ impl Backups {
         // Changes are kept from before the backup on.
         let begin = |name| ArchiveRun::begin(&self.storage, source, name, true);
         let run = options.archive.as_deref().map(begin).transpose()?;
-        let mut summary = create::create(&self.storage, source, options, progress)?;
+        let mut summary = create::create(&self.storage, source, options, self.wait, progress)?;
         if let Some(run) = run {
-            match run.run() {
+            match run.run(self.wait) {
                 Ok(archived) => summary.archive = Some(archived),
                 Err(error) => summary.archive_failure = Some(error.message()),
             }
@@ -295,7 +306,7 @@ impl Backups {
     /// storages. What was archived before stays.
     pub fn archive(&self, source: impl Into<Place>, subscriber: &str) -> Result<ArchiveSummary> {
         let source = source.into().folder()?;
-        ArchiveRun::begin(&self.storage, &source, subscriber, false)?.run()
+        ArchiveRun::begin(&self.storage, &source, subscriber, false)?.run(self.wait)
     }
 
     /// Restores the store as of a moment, as a store of its own, to a [place](Place): to a new or empty folder, or a

@@ -5,11 +5,13 @@ use super::segment::is_segment;
 use crate::error::{Advice, Call, Cause, Error, Result};
 use crate::io::{FileLock, ListedFile, Purpose, Storage, read_whole, remove_if_present, unix_time_ms};
 use crate::lsm::LOCK_NAME;
+use crate::lsm::open::lock::take_lock;
 use crate::lsm::state::version::parse_file_name;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::ErrorKind;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// Suffix of a record that is being written.
 const NEW_SUFFIX: &str = ".new";
@@ -71,9 +73,9 @@ pub(super) fn folder(storage: &dyn Storage) -> PathBuf {
     storage.path("x").parent().map(Into::into).unwrap_or_default()
 }
 
-/// Locks out other backups into a storage that has locks.
-pub(super) fn lock(storage: &dyn Storage) -> Result<Option<Box<dyn FileLock>>> {
-    if storage.is_object_store() { Ok(None) } else { storage.lock(LOCK_NAME).map(Some) }
+/// Locks out other backups into a storage that has locks, and waits for one so long.
+pub(super) fn lock(storage: &dyn Storage, wait: Duration) -> Result<Option<Box<dyn FileLock>>> {
+    if storage.is_object_store() { Ok(None) } else { take_lock(storage, wait).map(Some) }
 }
 
 impl Catalog {

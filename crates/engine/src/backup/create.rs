@@ -20,6 +20,7 @@ use crate::verify::{StoreFinding, verify_closed};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::ErrorKind;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// The identity of a table or a complete value file: its number, its kind, and the file id or the opening that wrote
 /// it.
@@ -30,10 +31,11 @@ pub(super) fn create(
     storage: &Arc<dyn Storage>,
     source: &Arc<dyn Storage>,
     options: &BackupOptions,
+    wait: Duration,
     progress: &mut dyn FnMut(u64, u64),
 ) -> Result<BackupSummary> {
     Catalog::read(&**storage)?.check_purpose(&**storage)?;
-    let _lock = catalog::lock(&**storage)?;
+    let _lock = catalog::lock(&**storage, wait)?;
     let Begun { mut catalog, number, _mark } = begin(storage)?;
     catalog.remove_leftovers(&**storage, number)?;
     let (trust, known, made) = (options.trust, BTreeMap::new(), Vec::new());

@@ -86,11 +86,18 @@ fn find(storage: &Arc<dyn Storage>, catalog: &Catalog, until: Moment) -> Result<
         let detail = format!("{}: {what}; the last moment that is archived is {}", place.display(), moment(&last));
         Err(Error::input(detail))
     };
+    let refuse_older = |what: &str| {
+        let first = match first_moment(storage, catalog, &intact)? {
+            Some(first) => format!("the first moment that can be restored by it is {}", moment(&first)),
+            None => "none of its moments can be restored, without the backups that they lead on from".to_owned(),
+        };
+        Err(Error::input(format!("{}: {what}; {first}", place.display())))
+    };
     let (chosen, to) = match until {
         Moment::Time { made_ms } if made_ms > last.end.made_ms => return refuse("that time is not archived yet"),
         Moment::Time { made_ms } => match intact.iter().rev().find(|info| info.end.made_ms <= made_ms) {
             Some(info) => (*info, info.end.end),
-            None => return refuse("the archive begins after that time"),
+            None => return refuse_older("the archive begins after that time"),
         },
         Moment::Position(position) if position.store() != last.head.store => {
             return refuse("the position is one of another store");
@@ -103,7 +110,7 @@ fn find(storage: &Arc<dyn Storage>, catalog: &Catalog, until: Moment) -> Result<
                 None => match intact.iter().rev().find(|info| info.head.start <= to) {
                     // In a gap: the way to it says where that is.
                     Some(info) => (*info, to),
-                    None => return refuse("the archive begins behind that position"),
+                    None => return refuse_older("the archive begins behind that position"),
                 },
             }
         }
@@ -125,7 +132,14 @@ fn find(storage: &Arc<dyn Storage>, catalog: &Catalog, until: Moment) -> Result<
             return Ok(Way { backup, from, to, segments, chosen });
         }
     }
-    refuse("no backup is as old as that, from which its changes would lead on")
+    refuse_older("no backup is as old as that, from which its changes would lead on")
+}
+
+/// The first end of a run behind the oldest backup.
+fn first_moment(storage: &Arc<dyn Storage>, catalog: &Catalog, intact: &[SegmentInfo]) -> Result<Option<SegmentInfo>> {
+    let Some(&oldest) = catalog.records.keys().next() else { return Ok(None) };
+    let from = position_of(storage, catalog, oldest)?;
+    Ok(intact.iter().find(|info| info.end.end >= from && oldest > info.head.after_backup).copied())
 }
 
 /// Whether a segment has something of the way to a change: changes up to it, or none, and what the store was behind it.

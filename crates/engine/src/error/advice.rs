@@ -90,8 +90,14 @@ listed! {
         Refresh,
         /// Begin another transaction.
         BeginAgain,
+        /// Make a backup that begins an archive of changes.
+        ArchiveLogs,
+        /// Make a subscriber to the changes of a store.
+        Subscribe,
         /// Wait until another process has closed it.
         WaitForOther,
+        /// As that, or let the call wait.
+        WaitForLock,
         /// Close the other handle of this process.
         CloseOther,
         /// Drop old snapshots, which keep a log long.

@@ -38,7 +38,10 @@ impl Voice for Library {
                 "refresh the reader, or open the store again (or write with a longer `DbObjectOptions::grace_s`)"
             }
             Call::BeginAgain => "drop it and begin another",
+            Call::ArchiveLogs => "give `BackupOptions::archive_logs` to it",
+            Call::Subscribe => "make one with `Db::subscribe`, and read all records",
             Call::WaitForOther => "wait for it to finish",
+            Call::WaitForLock => "wait for it to finish, as `DbOptions::wait_for_lock` and `Backups::wait_for_lock` do",
             Call::CloseOther => "close that one first",
             Call::DropSnapshots => "drop old snapshots, or raise `PageOptions::log_limit_bytes`",
             Call::Sort => "sort the input, or use the sorting writer",

@@ -325,6 +325,13 @@ impl Error {
         Self::of(Cause::ChangesGone { oldest }, path, detail)
     }
 
+    /// A subscriber that is not there.
+    pub(crate) fn no_subscriber(path: impl Into<PathBuf>, name: &str) -> Self {
+        let path = path.into();
+        let detail = format!("{} has no subscriber {name:?}, or it was removed", path.display());
+        Self::of(Cause::Input, path, detail).or_use(Call::Subscribe)
+    }
+
     /// A transaction that was not committed, and what happened to a keyspace that it has read.
     pub(crate) fn conflict(path: impl Into<PathBuf>, name: &str, detail: impl Into<String>) -> Self {
         let mut error = Self::of(Cause::Conflict, path, detail).or_use(Call::BeginAgain);
@@ -332,12 +339,13 @@ impl Error {
         error
     }
 
-    /// A write of a record that expires, while the clock is further ahead of the time of the store than it may be.
+    /// A clock that is further ahead of the time of the store than it may be.
     pub(crate) fn clock_ahead(store: impl Into<PathBuf>, time: &str, clock: &str) -> Self {
         let store = store.into();
         let detail = format!(
-            "the clock says {clock}, but by what has passed since {} was last written it is at most {time}: records \
-             that expire would have a wrong time; set the clock",
+            "the clock says {clock}, but by what has passed since {} was last written it is at most {time}, by \
+             which records expire: no new one is written that does, and those that have expired since are still read; \
+             set the clock",
             store.display()
         );
         let mut error = Self::of(Cause::Input, store, detail);

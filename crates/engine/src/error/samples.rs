@@ -32,6 +32,7 @@ pub fn samples() -> Vec<Error> {
         Error::wrong_answer("s3://b/f", "it is shorter than listed"),
         Error::object_changed("s3://b/f", "its version differs"),
         Error::changes_gone("s", 7),
+        Error::no_subscriber("s", "search"),
         Error::unknown_scheme("x://b/f", "there is no such scheme"),
         Error::not_repairable("f", "its tail is lost"),
         Error::not_a_table("f", "it is empty"),
@@ -76,11 +77,14 @@ pub fn samples() -> Vec<Error> {
         Error::file_replaced("f", "another file has its name"),
         Error::keyspace_dropped("s", "users"),
     ];
+    samples.extend(all_advice().map(|advice| Error::input("it fails").advise(advice)));
+    samples
+}
+
+fn all_advice() -> impl Iterator<Item = Advice> {
     let raise = Setting::ALL.iter().flat_map(|&option| [None, Some(2)].map(|to| Advice::Raise { option, to }));
     let calls = Call::ALL.iter().map(|&call| Advice::Use(call));
-    let advice = [Advice::Look("f".into()), Advice::Again].into_iter().chain(raise).chain(calls);
-    samples.extend(advice.map(|advice| Error::input("it fails").advise(advice)));
-    samples
+    [Advice::Look("f".into()), Advice::Again].into_iter().chain(raise).chain(calls)
 }
 
 /// The words of other interfaces in a text of this one: "library", "command", "python" or "sql".

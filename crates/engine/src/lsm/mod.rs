@@ -49,6 +49,7 @@ pub(crate) mod state;
 pub(crate) mod write;
 
 pub use changes::follow::{Change, ChangeBatch, IngestedTables};
+pub use changes::subscribe::SubscriberStats;
 pub use core::scrub::{ScrubFinding, ScrubStats};
 pub use handles::batch::Batch;
 pub use handles::changes::DbChanges;

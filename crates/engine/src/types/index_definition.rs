@@ -95,6 +95,12 @@ impl IndexDefinition {
         self.is_unique
     }
 
+    /// The columns and expressions that it is by, as [`Self::by`] reads them.
+    #[must_use]
+    pub fn parts(&self) -> Vec<String> {
+        self.parts.iter().map(IndexPart::to_string).collect()
+    }
+
     /// The first of what it is by, as far as these are columns, and no expressions of them.
     pub(crate) fn leading_columns(&self) -> impl Iterator<Item = &str> {
         let columns = self.parts.iter().take_while(|part| part.expression == Expression::Column);
@@ -183,19 +189,22 @@ impl IndexDefinition {
 
 impl fmt::Display for IndexDefinition {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (number, part) in self.parts.iter().enumerate() {
-            let name = Quoted(&part.column);
-            f.write_str(if number > 0 { ", " } else { "" })?;
-            match part.expression {
-                Expression::Column => write!(f, "{name}")?,
-                Expression::Lower => write!(f, "lower({name})")?,
-                Expression::Date => write!(f, "date({name})")?,
-                Expression::Prefix(count) => write!(f, "prefix({name}, {count})")?,
-            }
-            f.write_str(if part.descending { " desc" } else { "" })?;
-        }
+        f.write_str(&self.parts().join(", "))?;
         f.write_str(if self.is_unique { " unique" } else { "" })?;
         self.not_null.as_ref().map_or(Ok(()), |column| write!(f, " where {} is not null", Quoted(column)))
+    }
+}
+
+impl fmt::Display for IndexPart {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name = Quoted(&self.column);
+        match self.expression {
+            Expression::Column => write!(f, "{name}")?,
+            Expression::Lower => write!(f, "lower({name})")?,
+            Expression::Date => write!(f, "date({name})")?,
+            Expression::Prefix(count) => write!(f, "prefix({name}, {count})")?,
+        }
+        f.write_str(if self.descending { " desc" } else { "" })
     }
 }
 

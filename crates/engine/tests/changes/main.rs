@@ -416,6 +416,23 @@ fn positions_of_other_stores_and_of_the_future_are_refused() {
 }
 
 #[test]
+fn a_subscriber_that_was_removed_does_not_come_back_by_an_acknowledgement() {
+    let storage = memory();
+    let db = Db::open(Arc::clone(&storage), &small()).unwrap();
+    let position = db.subscribe(SUBSCRIBER).unwrap();
+    db.acknowledge(SUBSCRIBER, &position).unwrap();
+    assert!(db.unsubscribe(SUBSCRIBER).unwrap());
+    let reader = Db::open_read_only(storage, &small()).unwrap();
+    for handle in [&db, &reader] {
+        let refused = handle.acknowledge(SUBSCRIBER, &position).unwrap_err();
+        assert!(refused.cause == Cause::Input && refused.to_string().contains("`Db::subscribe`"), "{refused}");
+    }
+    assert!(db.subscribers().unwrap().is_empty());
+    reader.subscribe(SUBSCRIBER).unwrap();
+    db.acknowledge(SUBSCRIBER, &position).unwrap();
+}
+
+#[test]
 fn batches_of_threads_that_share_groups_keep_their_borders() {
     let (threads, rounds) = (4_u8, 60_u8);
     let options = DbOptions::default().threads(1).writes(|writes| writes.memtable_bytes(4 << 10));

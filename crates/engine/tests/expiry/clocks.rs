@@ -85,7 +85,10 @@ fn readers_of_other_processes_use_their_own_clocks() {
     assert!(reader(START).get("a").unwrap().is_some() && reader(START + 2 * HOUR).get("a").unwrap().is_none());
     // The clock of a reader is no better than that of a writer.
     db.insert_with("b", "1", at(START + 30 * HOUR)).unwrap();
-    assert!(reader(START + 9000 * DAY).get("b").unwrap().is_some());
+    let far_ahead = reader(START + 9000 * DAY);
+    assert!(far_ahead.get("b").unwrap().is_some());
+    assert_eq!(far_ahead.check_clock().unwrap_err().cause, Cause::Input);
+    assert!(reader(START + 2 * HOUR).check_clock().is_ok());
 }
 
 #[test]

@@ -594,7 +594,10 @@ class Db(Keyspace[K, V], Closing):
         return self._store.subscribe(name_text(name, "a subscriber"))
 
     def acknowledge(self, name: str, position: str) -> None:
-        """Records that a subscriber needs nothing up to a position any more."""
+        """Records that a subscriber needs nothing up to a position any more.
+
+        One that is not there, or was removed, is not made: it raises :class:`ogive.InvalidArgument`.
+        """
         self._store.acknowledge(name_text(name, "a subscriber"), position)
 
     def unsubscribe(self, name: str) -> bool:

@@ -1,9 +1,10 @@
 //! Arguments of `ogive db`: its sub-commands.
 
+use super::changes::{apply, show};
 use super::store::StoreFolder;
 use super::{
-    alter, apply, backup, backups, bench, changes, checkpoint, compact, delete, drop_keyspace, import, indexes, ingest,
-    keyspaces, put, restore, upgrade,
+    alter, backup, backups, bench, checkpoint, compact, delete, drop_keyspace, import, indexes, ingest, keyspaces, put,
+    restore, upgrade,
 };
 use crate::commands::subcommands;
 
@@ -16,6 +17,7 @@ Examples:
   ogive db apply bank transfer.jsonl             apply changes as one transaction, if keys have expected values
   ogive db backup fruit backups --keep 7         back up what is new, while the store is in use
   ogive db checkpoint fruit fruit-of-today       make a consistent copy with hard links
+  ogive db changes fruit                         print the last changes; with a subscriber, all from then on
 
   ogive get fruit apple                          look up a key, as in tables and indexes
   ogive scan fruit --from a --to c               print entries in order
@@ -44,7 +46,7 @@ subcommands! {
         /// Raise the format of a store to the newest
         #[command(after_help = upgrade::EXAMPLES)]
         Upgrade(StoreFolder) => upgrade::run,
-        Changes(changes::DbChangesArguments) => changes::run,
+        Changes(show::DbChangesArguments) => show::run,
         Checkpoint(checkpoint::DbCheckpoint) => checkpoint::run,
         Backup(backup::DbBackup) => backup::run,
         Archive(backup::DbArchive) => backup::archive,

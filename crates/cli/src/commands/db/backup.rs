@@ -34,7 +34,9 @@ Examples:
   ogive db restore backups fruit-again --until '2026-11-30 12:00:00'
 
 The store may be open in another process. It keeps its changes until they are archived, up to a limit of bytes; if that
-is exceeded, the command fails, and the next backup with --archive-logs begins the archive anew.";
+is exceeded, the command fails, and the next backup with --archive-logs begins the archive anew. A second folder of
+backups needs a subscriber of its own, given to both commands: --archive-logs=NAME, and --subscriber NAME. With --wait,
+the command waits for a backup that is being made to the folder.";
 
 /// Archive the changes of a store since the last run, beside its backups
 #[derive(Debug, clap::Args)]
@@ -59,7 +61,8 @@ pub(crate) fn archive(arguments: &DbArchive, output: &mut Output) -> Result<Outc
     arguments.store.check_there()?;
     check_backups_there(&arguments.backups)?;
     let source = arguments.store.stoppable(&interrupt)?;
-    let archived = Backups::at(&arguments.backups)?.archive(&source, &arguments.subscriber);
+    let backups = Backups::at(&arguments.backups)?.wait_for_lock(arguments.store.wait());
+    let archived = backups.archive(&source, &arguments.subscriber);
     let summary = archived.map_err(|error| match interrupt.interrupted(&error) {
         Some(failure) => failure.but("what was archived before is as it was"),
         None => error.into(),
@@ -115,7 +118,7 @@ pub(crate) fn run(arguments: &DbBackup, output: &mut Output) -> Result<Outcome> 
     let keep = arguments.keep.map(|keep| usize::try_from(keep).unwrap_or(usize::MAX));
     let options = keep.into_iter().fold(BackupOptions::default().trust(arguments.trust), BackupOptions::keep);
     let options = arguments.archive_logs.iter().fold(options, BackupOptions::archive_logs);
-    let backups = Backups::at(&arguments.backups)?;
+    let backups = Backups::at(&arguments.backups)?.wait_for_lock(arguments.store.wait());
     let made = Progress::during("backing up", Unit::Bytes, |progress| backups.create(&source, &options, progress));
     let summary = made.map_err(|error| match interrupt.interrupted(&error) {
         Some(failure) => failure.but("no backup was made; earlier ones are as they were"),

@@ -16,7 +16,7 @@ Examples:
   ogive db delete fruit --prefix app         remove the keys that begin with 'app'
 
 Prints 'not found' to standard error and exits with 1 if a single key is absent. Removing a range costs the same for any
-number of keys. The removal is durable when the command returns.";
+number of keys, unless the keyspace has indexes. The removal is durable when the command returns.";
 
 /// Remove an entry or a range
 #[derive(Debug, clap::Args)]

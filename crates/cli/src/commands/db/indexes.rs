@@ -1,5 +1,6 @@
 //! `ogive db index`: secondary indexes that a store keeps itself.
 
+use super::kept_facts::{index_state, index_to_json};
 use super::keys;
 use super::rows;
 use super::store::{KeyspaceName, KeyspaceOptions, OpenKeyspace, StoreFolder, existing};
@@ -177,29 +178,26 @@ fn create(arguments: &KeptIndexCreate, output: &mut Output) -> Result<Outcome> {
 fn list(store: &StoreFolder, output: &mut Output) -> Result<Outcome> {
     let indexes = store.read()?.indexes();
     if output.is_json() {
-        let object = |index: &KeyspaceIndex| {
-            json!({
-                "name": index.name(),
-                "keyspace": index.keyspace().name(),
-                "definition": index.definition().to_string(),
-                "is_unique": index.definition().is_unique(),
-                "is_complete": index.is_complete(),
-            })
-        };
-        output.json(&json!({ "indexes": indexes.iter().map(object).collect::<Vec<_>>() }))?;
+        let objects = indexes.iter().map(index_to_json).collect::<Result<Vec<_>>>()?;
+        output.json(&json!({ "indexes": objects }))?;
         return Ok(Outcome::Done);
     }
     let line = |index: &KeyspaceIndex| {
-        let state = if index.is_complete() { "" } else { "not built to its end" };
         let keyspace = index.keyspace().name().to_owned();
-        vec![index.name().to_owned(), keyspace, index.definition().to_string(), state.to_owned()]
+        let state = index_state(index)?.unwrap_or_default();
+        Ok(vec![index.name().to_owned(), keyspace, index.definition().to_string(), state])
     };
-    output.line(plain_table(&["index", "keyspace", "by", ""], indexes.iter().map(line).collect::<Vec<_>>()))?;
+    let lines = indexes.iter().map(line).collect::<Result<Vec<_>>>()?;
+    output.line(plain_table(&["index", "keyspace", "by", ""], lines))?;
     Ok(Outcome::Done)
 }
 
 fn get(arguments: &KeptIndexGet, output: &mut Output) -> Result<Outcome> {
     let db = arguments.store.read()?;
+    let indexes = db.indexes();
+    if indexes.iter().all(|index| index.name() != arguments.name) {
+        return Err(unknown(&arguments.store, &arguments.name, &indexes));
+    }
     let index = db.index(&arguments.name)?;
     let records = range(arguments, &index)?;
     let name = index.keyspace().name().to_owned();
@@ -235,11 +233,11 @@ fn range(arguments: &KeptIndexGet, index: &KeyspaceIndex) -> Result<KeyspaceInde
 fn drop_index(arguments: &KeptIndexDrop, output: &mut Output) -> Result<Outcome> {
     let KeptIndexDrop { store, name } = arguments;
     let db = store.write()?;
-    let names: Vec<String> = db.indexes().iter().map(|index| index.name().to_owned()).collect();
+    let indexes = db.indexes();
     if !db.drop_index(name)? {
-        let message = format!("{store}: the index {name:?} was not found");
-        return Err(Failure::refused(message, format!("existing indexes: {}", names.join(", "))));
+        return Err(unknown(store, name, &indexes));
     }
+    drop(indexes);
     db.close().map_err(|error| Failure::from(error).but(format!("the index {name:?} was dropped")))?;
     if output.is_json() {
         output.json(&json!({ "index": name, "dropped": true }))?;
@@ -247,4 +245,14 @@ fn drop_index(arguments: &KeptIndexDrop, output: &mut Output) -> Result<Outcome>
         output.line(format_args!("{store}: index {name:?} dropped"))?;
     }
     Ok(Outcome::Done)
+}
+
+/// The failure of an index that is not there.
+fn unknown(store: &StoreFolder, name: &str, indexes: &[KeyspaceIndex]) -> Failure {
+    let names: Vec<&str> = indexes.iter().map(KeyspaceIndex::name).collect();
+    let hint = match names[..] {
+        [] => "the store has no indexes; `ogive db index create` makes one".to_owned(),
+        _ => format!("existing indexes: {}", names.join(", ")),
+    };
+    Failure::refused(format!("{store}: the index {name:?} was not found"), hint)
 }

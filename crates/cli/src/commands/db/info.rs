@@ -1,5 +1,7 @@
 //! The summary of a store for `ogive info`.
 
+use super::clock::{ClockAhead, open_to_read};
+use super::kept_facts::KeptFacts;
 use super::store::{DEFAULT_KEYSPACE, existing};
 use super::{keys, rows};
 use crate::failure::Result;
@@ -8,18 +10,18 @@ use crate::places::may_be_store;
 use crate::shell::shell_line;
 use crate::values::own_options;
 use crate::values::size::{counted, human_bytes};
-use ogive::lsm::{Db, DbOptions, KeyspaceStats};
+use ogive::lsm::{DbOptions, KeyspaceStats};
 use ogive::types::RecordType;
 use serde_json::json;
 use std::ffi::OsString;
 use std::path::Path;
 
 /// Opens a store read-only, and says what it is, or what one keyspace of it is; `None` for a folder without a store.
-pub(crate) fn info(folder: &Path, keyspace: Option<&str>) -> Result<Option<Info>> {
+pub(crate) fn info(folder: &Path, keyspace: Option<&str>, clock: ClockAhead) -> Result<Option<Info>> {
     if !may_be_store(folder) {
         return Ok(None);
     }
-    let db = Db::open_read_only(folder, &DbOptions::default().create(false))?;
+    let db = open_to_read(folder, &clock.applied_to(DbOptions::default().create(false)))?;
     if let Some(name) = keyspace {
         existing(&db, folder, name)?;
     }
@@ -39,6 +41,7 @@ pub(crate) fn info(folder: &Path, keyspace: Option<&str>) -> Result<Option<Info>
         Some(_) => format!("a keyspace of a store: {listed}"),
         None => format!("a store: {}: {listed}", counted(keyspaces.len() as u64, "keyspace")),
     };
+    let kept = KeptFacts::of(&db, keyspace)?;
     let options = keyspaces.iter().filter_map(|(found, _)| {
         let shown = own_options::shown(&found.options)?;
         Some(format!("options of the keyspace {}: {shown}", found.name))
@@ -46,7 +49,7 @@ pub(crate) fn info(folder: &Path, keyspace: Option<&str>) -> Result<Option<Info>
     Ok(Some(Info {
         kind: "store",
         text: format!("{what}; {} in tables and value files", human_bytes(bytes)),
-        details: options.collect(),
+        details: options.chain(kept.lines()).collect(),
         facts: json!({
             "keyspaces": keyspaces
                 .iter()
@@ -62,6 +65,8 @@ pub(crate) fn info(folder: &Path, keyspace: Option<&str>) -> Result<Option<Info>
                 })
                 .collect::<Vec<_>>(),
             "bytes": bytes,
+            "indexes": kept.indexes,
+            "subscribers": kept.subscribers,
         }),
         next: next(folder, &keyspaces, keyspace),
     }))

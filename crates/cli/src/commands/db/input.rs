@@ -1,11 +1,12 @@
 //! A keyspace as an input of `ogive build`.
 
+use super::clock::{ClockAhead, open_to_read};
 use super::keys;
-use super::store::{DEFAULT_KEYSPACE, check_there, existing, hint_on_emptiness};
+use super::store::{DEFAULT_KEYSPACE, check_there, existing, hint_on_emptiness, lost_expiry};
 use crate::failure::Result;
 use crate::input::{Input, InputFacts, StoredInput};
 use crate::output::note_once;
-use ogive::lsm::{Db, DbOptions};
+use ogive::lsm::DbOptions;
 use ogive::types::RecordType;
 use std::path::Path;
 
@@ -13,12 +14,15 @@ use std::path::Path;
 ///
 /// # Errors
 /// [`Failure::Refused`] when the store or keyspace does not exist; errors of the engine.
-pub(crate) fn input(folder: &Path, keyspace: Option<&str>) -> Result<Box<dyn Input>> {
+pub(crate) fn input(folder: &Path, keyspace: Option<&str>, clock: ClockAhead) -> Result<Box<dyn Input>> {
     check_there(folder)?;
-    let db = Db::open_read_only(folder, &DbOptions::default().create(false))?;
+    let db = open_to_read(folder, &clock.applied_to(DbOptions::default().create(false)))?;
     let open = existing(&db, folder, keyspace.unwrap_or(DEFAULT_KEYSPACE))?;
     if let Some(hint) = hint_on_emptiness(&db, &open, "--keyspace")? {
         note_once(hint);
+    }
+    if db.stats().keyspaces.iter().any(|stats| stats.name == open.name() && stats.may_expire) {
+        note_once(lost_expiry(open.name()));
     }
     let key_type = keys::of(&db, &open, None)?.key_type();
     let facts = InputFacts {

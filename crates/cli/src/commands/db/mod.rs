@@ -1,13 +1,13 @@
 //! `ogive db`: commands on stores, one file each.
 
 mod alter;
-mod apply;
 mod arguments;
 mod backup;
 mod backups;
 mod bench;
 mod changes;
 mod checkpoint;
+mod clock;
 mod compact;
 mod delete;
 mod drop_keyspace;
@@ -17,6 +17,7 @@ mod indexes;
 mod info;
 mod ingest;
 mod input;
+mod kept_facts;
 mod keys;
 mod keyspaces;
 mod put;
@@ -33,6 +34,7 @@ mod upgrade;
 mod verify;
 
 pub(crate) use arguments::{DbCommand, EXAMPLES};
+pub(crate) use clock::ClockAhead;
 pub(crate) use explain::{explain, explain_lookup};
 pub(crate) use info::info;
 pub(crate) use input::input;

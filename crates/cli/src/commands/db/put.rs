@@ -8,9 +8,10 @@ use crate::outcome::Outcome;
 use crate::output::Output;
 use crate::reading::pipe::InputFile;
 use crate::reading::standard_input::{input_named, shown};
-use crate::values::size::duration;
+use crate::values::dates::utc_time;
+use crate::values::size::positive_duration;
 use crate::values::value;
-use ogive::types::{TimeUnit, Value, ValueType};
+use ogive::types::ValueType;
 use ogive::{Durability, KeyType};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -59,7 +60,8 @@ pub(crate) struct DbPut {
     file: Option<PathBuf>,
 
     /// Let the entry expire so long from now on, as in 30m or 90d
-    #[arg(long, value_name = "TIME", value_parser = duration, conflicts_with = "file")]
+    #[arg(long, value_name = "TIME", value_parser = positive_duration, allow_hyphen_values = true)]
+    #[arg(conflicts_with = "file")]
     ttl: Option<Duration>,
 
     /// Let the entry expire at a time in UTC, as in 2030-01-31T12:00:00
@@ -114,16 +116,6 @@ impl DbPut {
             true => value::from_escaped(argument),
             false => value::from_argument(values, argument),
         }
-    }
-}
-
-/// A time in UTC.
-fn utc_time(text: &str) -> std::result::Result<SystemTime, String> {
-    let of = |error: ogive::Error| error.to_string();
-    let milliseconds = KeyType::Timestamp(TimeUnit::Millisecond);
-    match milliseconds.parse(text).and_then(|time| milliseconds.decode(&time)).map_err(of)? {
-        Value::Signed(ms) => Ok(SystemTime::UNIX_EPOCH + Duration::from_millis(u64::try_from(ms).unwrap_or(0))),
-        other => Err(format!("{other:?} is no time")),
     }
 }
 

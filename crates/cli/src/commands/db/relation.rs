@@ -1,5 +1,6 @@
 //! A keyspace as an input of a join.
 
+use super::clock::{ClockAhead, open_to_read};
 use super::keys;
 use super::store::{DEFAULT_KEYSPACE, check_there, existing, hint_on_emptiness};
 use crate::failure::{Failure, Result};
@@ -7,7 +8,7 @@ use crate::output::note_once;
 use crate::reading::bounds::bounds;
 use ogive::KeyType;
 use ogive::join::JoinSource;
-use ogive::lsm::{Db, DbOptions};
+use ogive::lsm::DbOptions;
 use std::ffi::OsStr;
 use std::path::Path;
 
@@ -21,7 +22,7 @@ pub(crate) fn relation(
     (flag, keyspace): (&str, Option<&str>),
     (asked, wanted): (Option<KeyType>, Option<KeyType>),
     (from, to): (Option<&OsStr>, Option<&OsStr>),
-    memory_bytes: u64,
+    (memory_bytes, clock): (u64, ClockAhead),
 ) -> Result<(JoinSource, KeyType)> {
     check_there(folder)?;
     let memtable_bytes = (memory_bytes / 4).min(DbOptions::default().writes.memtable_bytes);
@@ -29,7 +30,7 @@ pub(crate) fn relation(
         .memory_bytes(memory_bytes)
         .writes(|writes| writes.memtable_bytes(memtable_bytes))
         .create(false);
-    let db = Db::open_read_only(folder, &options)?;
+    let db = open_to_read(folder, &clock.applied_to(options))?;
     let open = existing(&db, folder, keyspace.unwrap_or(DEFAULT_KEYSPACE))?;
     if let Some(hint) = hint_on_emptiness(&db, &open, flag)? {
         note_once(hint);

@@ -1,6 +1,6 @@
 //! The page of a store for `ogive report`.
 
-use super::{StoreFolder, keys, rows};
+use super::{ClockAhead, StoreFolder, keys, rows};
 use crate::failure::Result;
 use crate::values::size::ByteSize;
 use ogive_report::store::{StorePicture, StoreTable};
@@ -11,8 +11,8 @@ use std::path::Path;
 ///
 /// # Errors
 /// Errors of opening the store.
-pub(crate) fn picture(folder: &Path, name: &str, memory: ByteSize) -> Result<StorePicture> {
-    let db = StoreFolder::at(folder.to_owned(), memory, None).read()?;
+pub(crate) fn picture(folder: &Path, name: &str, memory: ByteSize, clock: ClockAhead) -> Result<StorePicture> {
+    let db = StoreFolder::at(folder.to_owned(), memory, None).clock(clock).read()?;
     let mut stats = db.stats();
     stats.keyspaces = rows::keyspaces(&db);
     let mut types = BTreeMap::new();

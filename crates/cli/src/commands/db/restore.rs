@@ -5,17 +5,17 @@ use crate::commands::db::store::check_backups_there;
 use crate::failure::Result;
 use crate::interrupt::Interrupt;
 use crate::outcome::Outcome;
-use crate::output::Output;
+use crate::output::{Output, note};
 use crate::progress::{Progress, Unit};
 use crate::urls::path_argument;
+use crate::values::dates::{utc_text, utc_time};
 use crate::values::size::{counted, human_bytes, whole_number};
 use clap::builder::{OsStringValueParser, TypedValueParser};
-use ogive::KeyType;
 use ogive::backup::{Backups, Moment, RestoredMoment};
 use ogive::io::locate_folder;
-use ogive::types::TimeUnit;
 use serde_json::json;
 use std::path::PathBuf;
+use std::time::{Duration, SystemTime};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -57,13 +57,10 @@ fn moment(text: &str) -> std::result::Result<Moment, String> {
     if let Ok(position) = text.parse() {
         return Ok(Moment::Position(position));
     }
-    let text = text.strip_suffix('Z').unwrap_or(text).replace('T', " ");
-    let made_ms = KeyType::Timestamp(TimeUnit::Millisecond).parse(&text).ok().and_then(|key| {
-        // Keys order as signed numbers do; times before 1970 are none.
-        u64::from_be_bytes(key.try_into().ok()?).checked_sub(1 << 63)
-    });
     let hint = "give a time in UTC, such as '2026-11-30 12:00:00', or a position, such as '0123456789abcdef-4711'";
-    made_ms.map(|made_ms| Moment::Time { made_ms }).ok_or_else(|| hint.to_owned())
+    let since = utc_time(text).map_err(|_| hint.to_owned())?.duration_since(SystemTime::UNIX_EPOCH);
+    let made_ms = since.ok().and_then(|since| u64::try_from(since.as_millis()).ok()).ok_or(hint)?;
+    Ok(Moment::Time { made_ms })
 }
 
 /// Runs the command.
@@ -101,11 +98,22 @@ pub(crate) fn run(arguments: &DbRestore, output: &mut Output) -> Result<Outcome>
 
 fn show_moment(arguments: &DbRestore, restored: &RestoredMoment, output: &mut Output) -> Result<Outcome> {
     let store = arguments.store.display();
+    if !restored.indexes_left_out.is_empty() {
+        let left_out = restored.indexes_left_out.join(", ");
+        note(format_args!(
+            "warning: unique indexes that were not made, since rows of this moment have the same values: {left_out}; \
+             `ogive db index create` makes them once these rows differ"
+        ));
+    }
     if output.is_json() {
         output.json(&json!({ "store": store.to_string(), "restored": restored }))?;
     } else {
         let (number, position) = (restored.backup.number, restored.position);
-        output.line(format_args!("{store}: restored from backup {number} and the archive: position {position}"))?;
+        let at = match restored.made_ms {
+            Some(made_ms) => format!("{} UTC, ", utc_text(SystemTime::UNIX_EPOCH + Duration::from_millis(made_ms))),
+            None => String::new(),
+        };
+        output.line(format_args!("{store}: restored from backup {number} and the archive: {at}position {position}"))?;
     }
     Ok(Outcome::Done)
 }

@@ -1,7 +1,10 @@
 //! Stores as the commands name and open them: folder, keyspace, memory, and the open keyspace as an ordered map.
 
+use super::clock::{ClockAhead, open_to_read, warn_of_clock};
+use super::kept_facts::KeptFacts;
 use super::keys::{self, Brought, Keys};
 use super::rows;
+use super::stats::StoreStats;
 use super::stoppable::Stoppable;
 use crate::advice::{Foreign, foreign};
 use crate::commands::ordered_map::{Change, OrderedMap, Report, Window, WritableMap};
@@ -41,9 +44,6 @@ pub(super) const DEFAULT_KEYSPACE: &str = "default";
 /// Entries between two looks at the clock.
 const ENTRIES_A_STEP: u64 = 1 << 13;
 
-/// How far the clock may be ahead where no option says it, as the help of the option does.
-const CLOCK_AHEAD: Duration = Duration::from_secs(24 * 3600);
-
 /// The store, and how to open it.
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct StoreFolder {
@@ -59,14 +59,13 @@ pub(crate) struct StoreFolder {
     #[arg(long, value_name = "N", value_parser = whole_number::<usize>, help_heading = "Store")]
     open_files: Option<usize>,
 
-    /// How long to wait for another process that has the store open for writing, as in 10s
+    /// How long to wait for another process that has the store open for writing, or makes a backup to the same place,
+    /// as in 10s
     #[arg(long, value_name = "TIME", default_value = "0s", value_parser = duration, help_heading = "Store")]
     wait: Duration,
 
-    /// How far the clock may be ahead of the time of a store, where records expire, as in 90d: that of its last write,
-    /// and what has passed since then while it was open
-    #[arg(long, value_name = "TIME", default_value = "24h", value_parser = duration, help_heading = "Store")]
-    clock_ahead: Duration,
+    #[command(flatten)]
+    clock: ClockAhead,
 }
 
 /// A store, or one keyspace of it.
@@ -154,24 +153,29 @@ impl StoreFolder {
     pub(super) fn options(&self) -> DbOptions {
         let memory_bytes = self.memory.0;
         let memtable_bytes = (memory_bytes / 4).min(DbOptions::default().writes.memtable_bytes);
-        DbOptions::default()
+        let options = DbOptions::default()
             .memory_bytes(memory_bytes)
             .writes(|writes| writes.memtable_bytes(memtable_bytes))
             .open_files(self.open_files)
             .create(false)
-            .wait_for_lock(self.wait)
-            .expiry(|expiry| expiry.clock_ahead_max(self.clock_ahead))
+            .wait_for_lock(self.wait);
+        self.clock.applied_to(options)
     }
 
     /// The store at a path.
     pub(crate) fn at(folder: PathBuf, memory: ByteSize, open_files: Option<usize>) -> Self {
-        Self { folder, memory, open_files, wait: Duration::ZERO, clock_ahead: CLOCK_AHEAD }
+        Self { folder, memory, open_files, wait: Duration::ZERO, clock: ClockAhead::default() }
+    }
+
+    /// The same, with a clock that may be so far ahead.
+    pub(crate) fn clock(self, clock: ClockAhead) -> Self {
+        Self { clock, ..self }
     }
 
     /// Opens the store read-only.
     pub(super) fn read(&self) -> Result<Db> {
         self.check_there()?;
-        Ok(Db::open_read_only(&self.folder, &self.options())?)
+        open_to_read(&self.folder, &self.options())
     }
 
     /// Opens the store for writing.
@@ -184,6 +188,11 @@ impl StoreFolder {
     pub(super) fn upgrade(&self) -> Result<Db> {
         self.check_there()?;
         Ok(Db::open(&self.folder, &self.options().upgrade(true))?)
+    }
+
+    /// How long to wait for other processes.
+    pub(super) fn wait(&self) -> Duration {
+        self.wait
     }
 
     /// The limit of its memory in bytes.
@@ -271,6 +280,14 @@ pub(super) fn hint_on_emptiness(db: &Db, keyspace: &Keyspace, flag: &str) -> Res
     }
     let hint = || format!("hint: the keyspace {DEFAULT_KEYSPACE} is empty; use {flag}: {}", full.join(", "));
     Ok((!full.is_empty()).then(hint))
+}
+
+/// What is told of copies in other formats of a keyspace whose records expire.
+pub(super) fn lost_expiry(keyspace: &str) -> String {
+    format!(
+        "note: records of the keyspace {keyspace} may expire, and the copy does not have the times at which they do; \
+         `ogive db changes` prints them, and checkpoints and backups keep them"
+    )
 }
 
 /// Whether there is a folder. Behind a URL, where folders are parts of names, the opening tells.
@@ -382,6 +399,7 @@ impl KeyspaceOptions {
             chosen
         };
         let db = Db::open_for_keys(&store.folder, &store.options(), &choose)?;
+        warn_of_clock(&store.folder, &db);
         Ok(OpenKeyspace { is_part: is_part.get(), ..self.existing(db)? })
     }
 
@@ -410,8 +428,9 @@ impl KeyspaceOptions {
         if !is_there(&self.name.store.folder) {
             return Ok(None);
         }
-        let db = match self.name.store.read() {
-            Err(Failure::Engine(Error { cause: Cause::NotAStore, .. })) => return Ok(None),
+        self.name.store.check_there()?;
+        let db = match Db::open_read_only(&self.name.store.folder, &self.name.store.options()) {
+            Err(Error { cause: Cause::NotAStore, .. }) => return Ok(None),
             db => db?,
         };
         if !db.keyspaces().contains(&self.name.keyspace) {
@@ -548,6 +567,10 @@ impl OrderedMap for OpenKeyspace {
         hint_on_emptiness(&self.db, &self.keyspace, "--keyspace")
     }
 
+    fn remark_on_copies(&self) -> Option<String> {
+        self.keyspace_stats().filter(|stats| stats.may_expire).map(|stats| lost_expiry(&stats.name))
+    }
+
     /// Reads the keys before it, and its value.
     fn nth(&self, position: u64) -> Result<Option<(Vec<u8>, Slice)>> {
         let position = usize::try_from(position).unwrap_or(usize::MAX);
@@ -600,9 +623,8 @@ impl OrderedMap for OpenKeyspace {
     /// Statistics of the whole store, with those of one keyspace alone if it is named.
     fn stats(place: &StorePart) -> Result<impl Report> {
         let (db, keyspaces) = place.read()?;
-        let mut stats = db.stats();
-        stats.keyspaces = keyspaces;
-        Ok(stats)
+        let kept = KeptFacts::of(&db, place.keyspace.as_deref())?;
+        Ok(StoreStats::of(&db, keyspaces, kept))
     }
 
     /// Checks the whole store.

@@ -1,6 +1,7 @@
 //! Arguments of `ogive join`.
 
 use super::condition::unquoted;
+use crate::commands::db::ClockAhead;
 use crate::export::RecordFormat;
 use crate::failure::{Failure, Result};
 use crate::input::{Column, ColumnType, Format, InputOptions, ROW_LIMIT, input_path, parse_delimiter};
@@ -89,6 +90,9 @@ pub(crate) struct JoinArguments {
     /// Upper limit of the memory of the join, its inputs and output included
     #[arg(long, value_name = "N", default_value = "256MiB")]
     pub(super) memory: ByteSize,
+
+    #[command(flatten)]
+    pub(super) clock: ClockAhead,
 
     /// Number of threads [default: chosen by cost]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]

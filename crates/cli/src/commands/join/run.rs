@@ -60,6 +60,7 @@ fn run_join(arguments: &JoinArguments, sides: &[SideOptions; 2], output: &mut Ou
     let opening = Opening {
         direct,
         memory_bytes: memory_bytes / SIDE_SHARE,
+        clock: arguments.clock,
         profile: profile(arguments, paths(sides))?,
         is_profile_given: arguments.profile.is_some() || arguments.io == Some(Io::Cached),
         interrupt: &interrupt,

@@ -5,7 +5,8 @@ use super::on::{JoinedOn, SideColumns};
 use super::records::{self, Fault, FileSource};
 #[cfg(feature = "parquet")]
 use crate::beside::records::relation;
-use crate::commands::{db, index};
+use crate::commands::db::{self, ClockAhead};
+use crate::commands::index;
 use crate::failure::{Failure, Result};
 use crate::input::{Format, InputColumns, InputError, InputOptions, Schema, TypeSample, open_to_look};
 use crate::interrupt::Interrupt;
@@ -42,6 +43,8 @@ pub(super) struct Opening<'a> {
     pub(super) direct: bool,
     /// Memory of an open input, in bytes.
     pub(super) memory_bytes: u64,
+    /// How far the clock may be ahead of the time of an input that is a store.
+    pub(super) clock: ClockAhead,
     pub(super) profile: Profile,
     /// Whether it is that of both inputs; else it is that of an input behind a URL, if there is one.
     pub(super) is_profile_given: bool,
@@ -191,6 +194,9 @@ pub(super) fn open(
     opening: &Opening<'_>,
 ) -> Result<([OpenSide; 2], JoinedOn)> {
     let found = [find(&sides[0], opening)?, find(&sides[1], opening)?];
+    if opening.clock.is_given() && found.iter().all(|found| found.kind != InputKind::Store) {
+        return Err(Failure::usage("--clock-ahead is for stores, and no input is one", "remove --clock-ahead"));
+    }
     let mut copies = [None, None];
     for side in 0..2 {
         if found[side].kind == InputKind::File {
@@ -538,7 +544,8 @@ impl SideOptions {
                 let bounds = (self.from.as_deref(), self.to.as_deref());
                 let flag = format!("--{}-keyspace", self.word);
                 let keyspace = (flag.as_str(), self.keyspace.as_deref());
-                let (source, key_type) = db::relation(&self.input.path, keyspace, asked, bounds, opening.memory_bytes)?;
+                let resources = (opening.memory_bytes, opening.clock);
+                let (source, key_type) = db::relation(&self.input.path, keyspace, asked, bounds, resources)?;
                 Ok(OpenSide::of(source, key_type))
             }
             InputKind::File => match self.open_file_beside(wanted, opening) {

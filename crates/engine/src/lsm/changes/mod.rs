@@ -13,4 +13,4 @@ pub(super) mod follow;
 mod history;
 mod keep;
 pub(crate) mod schema;
-mod subscribe;
+pub(super) mod subscribe;

@@ -3,11 +3,26 @@
 
 use crate::error::{Error, Result};
 use crate::lsm::core::store::Core;
-use crate::lsm::state::changes::kept;
+use crate::lsm::state::changes::kept::{self, KeptChanges};
 use crate::lsm::state::changes::position::ChangePosition;
 use crate::lsm::state::entry::{SEQUENCE_MAX, Sequence};
 use crate::lsm::state::version::is_subscriber_name;
+use serde::Serialize;
 use std::collections::BTreeMap;
+
+/// A subscriber to the changes of a store: see [`Db::subscribe`](crate::Db::subscribe).
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct SubscriberStats {
+    /// Its name.
+    pub name: String,
+    /// The position up to which it has acknowledged.
+    pub position: ChangePosition,
+    /// Bytes of files with changes behind that, which the store keeps for it, and perhaps for others: logs whose
+    /// entries are in tables, the value files that they point into, and ingested tables. Logs that the store needs
+    /// anyway are not among them.
+    pub kept_bytes: u64,
+}
 
 impl Core {
     /// The position of a change of this store.
@@ -52,6 +67,27 @@ impl Core {
         Ok(found.into_iter().map(|(name, sequence)| (name, self.position(sequence))).collect())
     }
 
+    /// What is kept for each subscriber.
+    pub(in crate::lsm) fn subscriber_stats(&self) -> Result<Vec<SubscriberStats>> {
+        let found = self.subscribers()?;
+        if found.is_empty() {
+            return Ok(Vec::new());
+        }
+        let kept = KeptChanges::read(&*self.files.storage, self.files.binding.store)?;
+        let stats = |(name, position): (String, ChangePosition)| SubscriberStats {
+            name,
+            position,
+            kept_bytes: kept.bytes_behind(position.sequence),
+        };
+        Ok(found.into_iter().map(stats).collect())
+    }
+
+    /// Makes a subscriber at a position.
+    pub(in crate::lsm) fn subscribe_at(&self, name: &str, position: &ChangePosition) -> Result<()> {
+        self.check_subscriber(name)?;
+        kept::acknowledge(&*self.files.storage, self.files.binding.store, name, self.sequence_of(position)?)
+    }
+
     /// Makes a subscriber at the newest change that is durable, with no write meanwhile, so that nothing behind it is
     /// forgotten before it is known.
     pub(in crate::lsm) fn subscribe_here(&self, name: &str) -> Result<ChangePosition> {
@@ -64,10 +100,11 @@ impl Core {
 
     /// Records that a subscriber needs nothing up to a position, and forgets what none needs.
     pub(in crate::lsm) fn acknowledge(&self, name: &str, position: &ChangePosition) -> Result<()> {
-        self.check_subscriber(name)?;
         let sequence = self.sequence_of(position)?;
-        let storage = &*self.files.storage;
-        kept::acknowledge(storage, self.files.binding.store, name, sequence)?;
+        if self.subscriber(name)?.is_none() {
+            return Err(Error::no_subscriber(self.path(), name));
+        }
+        kept::acknowledge(&*self.files.storage, self.files.binding.store, name, sequence)?;
         if self.access.is_read_only() { Ok(()) } else { self.forget_acknowledged() }
     }
 

@@ -6,6 +6,7 @@ use super::store::Core;
 use crate::error::Error;
 use crate::io::Timer;
 use crate::lsm::state::compaction_job::CompactionJob;
+use crate::lsm::state::expiry::store_time::TimeReading;
 use crate::lsm::state::memtable_set::BackingLog;
 use crate::telemetry::EVENT_TARGET;
 use std::collections::HashSet;
@@ -133,6 +134,9 @@ impl Core {
             target: EVENT_TARGET, store = %store.display(), read_only, tables, logs, log_bytes, is_new, was_closed,
             duration_s, "opened"
         );
+        if let (true, TimeReading { now_ms, clock_ms, is_ahead: true }) = (read_only, self.contents.time.read()) {
+            self.report_clock_ahead(now_ms, clock_ms);
+        }
     }
 }
 

@@ -3,6 +3,7 @@
 use super::db::Db;
 use crate::error::Result;
 use crate::lsm::changes::follow::{ChangeBatch, Follower};
+use crate::lsm::changes::subscribe::SubscriberStats;
 use crate::lsm::state::changes::position::ChangePosition;
 use std::collections::BTreeMap;
 
@@ -74,9 +75,11 @@ impl Db {
         Ok(DbChanges { db: self.clone(), follower: Follower::new(after) })
     }
 
-    /// The number of the newest change that this handle sees.
-    pub(crate) fn newest_change(&self) -> u64 {
-        self.core().visible()
+    /// The position of the newest change that this handle sees; that of a store that is open read-only is as of its
+    /// opening.
+    #[must_use]
+    pub fn newest_position(&self) -> ChangePosition {
+        self.core().position(self.core().visible())
     }
 
     /// Makes a named subscriber, and returns its position: the newest change that is durable, or the one up to which a
@@ -103,15 +106,15 @@ impl Db {
         let mut changes = self.changes_since(None)?;
         while changes.next().transpose()?.is_some() {}
         let position = changes.position().unwrap_or_else(|| core.position(core.visible()));
-        core.acknowledge(name, &position)?;
+        core.subscribe_at(name, &position)?;
         Ok(position)
     }
 
-    /// Records, durably, that a subscriber needs nothing up to a position any more. One that is not there is made, so a
-    /// follower that goes on after its removal lets the store keep changes again.
+    /// Records, durably, that a subscriber needs nothing up to a position any more.
     ///
     /// # Errors
-    /// As [`Self::subscribe`]; [`Cause::Input`](crate::Cause::Input) for a position in another store.
+    /// As [`Self::subscribe`]; [`Cause::Input`](crate::Cause::Input) for a position in another store, and for a
+    /// subscriber that is not there: one that was removed meanwhile does not come back, and nothing is kept for it.
     pub fn acknowledge(&self, name: &str, position: &ChangePosition) -> Result<()> {
         self.core().acknowledge(name, position)
     }
@@ -130,5 +133,13 @@ impl Db {
     /// As [`Self::subscribe`].
     pub fn subscribers(&self) -> Result<BTreeMap<String, ChangePosition>> {
         self.core().subscribers()
+    }
+
+    /// The subscribers by name, with what the store keeps for them.
+    ///
+    /// # Errors
+    /// As [`Self::subscribe`].
+    pub fn subscriber_stats(&self) -> Result<Vec<SubscriberStats>> {
+        self.core().subscriber_stats()
     }
 }

@@ -294,6 +294,16 @@ impl Db {
         DbSnapshot::new(self.clone())
     }
 
+    /// Compares the clock with the time of the store, by which records expire. While it is further ahead than
+    /// [`DbExpiryOptions::clock_ahead_max`](crate::lsm::DbExpiryOptions::clock_ahead_max), writes of records that
+    /// expire are refused with this error, but reads are not: they return records that have expired since.
+    ///
+    /// # Errors
+    /// [`Cause::Input`](crate::Cause::Input), with both times.
+    pub fn check_clock(&self) -> Result<()> {
+        self.core().check_clock()
+    }
+
     /// The time by which records expire, in milliseconds since the start of 1970: see [`Keyspace::insert_with`].
     #[doc(hidden)]
     #[must_use]

@@ -178,6 +178,14 @@ impl KeyspaceIndex {
         self.index.record.is_complete
     }
 
+    /// The number of rows that a build which has not ended has added to it. Writes add theirs meanwhile.
+    ///
+    /// # Errors
+    /// Errors of the storage, and damage.
+    pub fn built_rows(&self) -> Result<u64> {
+        self.keyspace.open().core.built_rows(&self.index)
+    }
+
     /// The types of its values.
     ///
     /// # Errors

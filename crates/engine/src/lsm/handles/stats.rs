@@ -83,6 +83,9 @@ pub struct KeyspaceStats {
     pub rows: u64,
     /// Whether `rows` is exact: no entry can hide another one.
     pub is_exact: bool,
+    /// Whether records of it may expire: it has a rule by which they do, entries in tables that do, or entries that are
+    /// not in tables yet, in a store where some do.
+    pub may_expire: bool,
     /// What it has other than the options of the store say.
     pub options: KeyspaceOptions,
 }
@@ -212,6 +215,9 @@ impl Core {
             let sealed = shared.sealed.iter().filter_map(|memtable_set| memtable_set.memtables().get(&id));
             shared.active.get(&id).into_iter().chain(sealed).for_each(|memtable| counted.add(memtable));
             counted.count_rows(&keyspace.levels);
+            counted.may_expire = keyspace.options.expiry.is_some()
+                || self.contents.time.is_used() && counted.memtable_records > 0
+                || keyspace.levels.iter().any(|(_, table)| table.expiring.is_some());
             let deepest = counted.levels.iter().rev().find(|level| level.bytes > 0);
             last_level_bytes += deepest.map_or(0, |level| level.bytes);
             stats.table_bytes += counted.bytes();

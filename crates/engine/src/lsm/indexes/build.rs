@@ -145,6 +145,11 @@ impl Core {
         Ok(found.and_then(|bytes| BuildProgress::decode(&bytes)))
     }
 
+    /// The number of rows that the building of an index has added to it.
+    pub(in crate::lsm) fn built_rows(&self, index: &KeptIndex) -> Result<u64> {
+        Ok(self.build_progress(index)?.unwrap_or_default().rows)
+    }
+
     /// Checks that no two entries have the same values, once all rows have theirs: from then on each write checks its
     /// own.
     fn check_all_unique(&self, tree: &Arc<KeyspaceTree>, index: &KeptIndex, point: ReadPoint) -> Result<()> {

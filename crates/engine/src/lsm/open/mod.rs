@@ -3,6 +3,7 @@
 pub(super) mod closing;
 pub(in crate::lsm) mod few_keys;
 pub(super) mod folder;
+pub(crate) mod lock;
 pub(super) mod log_replay;
 pub(super) mod maintain;
 pub(crate) mod newest_state;

@@ -1,6 +1,7 @@
 //! Opening a store: reading the manifest, replaying the logs, and opening all tables.
 
 use super::few_keys::{ChooseKeys, keep_chosen};
+use super::lock::take_lock;
 use super::log_replay::LogReplay;
 use super::newest_state::{attempts, changed, is_removal};
 use super::tables::{TableOpener, side_by_side};
@@ -8,8 +9,7 @@ use super::unreferenced::{UnreferencedFiles, leftovers};
 use crate::block::BlockCache;
 use crate::block::header::new_nonce;
 use crate::error::{Advice, Call, Cause, Error, Result};
-use crate::io::local::sync::pause_randomly;
-use crate::io::{FileLock, Profile, Storage, Timer, random_u64};
+use crate::io::{Profile, Storage, Timer, random_u64};
 use crate::lsm::core::contents::Contents;
 use crate::lsm::core::files::CoreFiles;
 use crate::lsm::core::replayed_logs::ReplayedLogs;
@@ -29,8 +29,8 @@ use crate::lsm::state::tables::lookup_times::TableLookups;
 use crate::lsm::state::tables::table_file::TableFile;
 use crate::lsm::state::tables::value_files::{ValueFiles, ValueHandle};
 use crate::lsm::state::version::{
-    FileKind, LOCK_NAME, ManifestEdit, ManifestState, ReadManifest, RecoveredManifest, newest_format, parse_file_name,
-    recover, recover_on, remove_leftovers,
+    FileKind, ManifestEdit, ManifestState, ReadManifest, RecoveredManifest, newest_format, parse_file_name, recover,
+    recover_on, remove_leftovers,
 };
 use crate::lsm::state::view::{KeyspaceView, OpenLevels};
 use crate::telemetry::{self, Counter};
@@ -41,10 +41,6 @@ use std::sync::Arc;
 
 /// Attempts of a read-only opening to find the store unchanged by its writer, at least.
 const READ_ONLY_TRIES_MIN: u32 = 8;
-
-/// Time between two attempts to take a lock, at most, in microseconds: short beside the opening of a store, long beside
-/// the attempt.
-const LOCK_PAUSE_US: f64 = 10e3;
 
 /// Opens a version of a store on an object store, or the newest one. A reader reads what one listing shows; what its
 /// writer removes meanwhile makes it try again.
@@ -199,7 +195,7 @@ fn open_once(
     if read_only || !options.create {
         refuse_other_folder(&*storage, objects.as_deref())?;
     }
-    let lock = if read_only || objects.is_some() { None } else { Some(wait_for_lock(&*storage, options)?) };
+    let lock = if read_only || objects.is_some() { None } else { Some(take_lock(&*storage, options.wait_for_lock)?) };
     if !read_only {
         remove_leftovers(&*storage)?;
     }
@@ -257,21 +253,6 @@ fn open_once(
         core.report_opening(timer, &opening);
     }
     Ok(core)
-}
-
-/// Takes the lock of a store, and waits for it as long as the options say.
-fn wait_for_lock(storage: &dyn Storage, options: &DbOptions) -> Result<Box<dyn FileLock>> {
-    let timer = Timer::start();
-    loop {
-        match storage.lock(LOCK_NAME) {
-            Err(Error { cause: Cause::Locked { .. }, .. })
-                if timer.elapsed_s() < options.wait_for_lock.as_secs_f64() =>
-            {
-                pause_randomly(LOCK_PAUSE_US);
-            }
-            outcome => return outcome,
-        }
-    }
 }
 
 /// What a reader knows of a manifest, and of its parts.

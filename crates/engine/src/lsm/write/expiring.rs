@@ -14,7 +14,7 @@ use crate::lsm::state::version::ManifestEdit;
 use crate::types::display_unix_ms;
 
 impl Core {
-    /// Refuses records that expire while the clock is too far ahead: their time would be wrong, too.
+    /// Refuses a clock that is too far ahead: the time of records that expire would be wrong, too.
     ///
     /// # Errors
     /// [`Cause::Input`](crate::Cause::Input).

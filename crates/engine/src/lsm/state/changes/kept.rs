@@ -165,8 +165,14 @@ impl KeptChanges {
     }
 
     fn bytes(&self) -> u64 {
-        let tables = self.tables.values().map(|table| table.bytes);
-        self.sets.iter().map(|set| set.bytes).chain(tables).fold(0, u64::saturating_add)
+        self.bytes_behind(0)
+    }
+
+    /// Bytes of the files that are kept for those who need nothing up to a change.
+    pub(in crate::lsm) fn bytes_behind(&self, up_to: Sequence) -> u64 {
+        let sets = self.sets.iter().filter(|set| set.last > up_to).map(|set| set.bytes);
+        let tables = self.tables.iter().filter(|(sequence, _)| **sequence > up_to).map(|(_, table)| table.bytes);
+        sets.chain(tables).fold(0, u64::saturating_add)
     }
 
     /// The logs that are kept.
