@@ -49,7 +49,7 @@ fn files() -> &'static FollowedFiles {
             db.close()
         })();
         assert!(made.is_ok(), "{made:?}");
-        contents(&*storage)
+        contents(&storage)
     })
 }
 
