@@ -315,7 +315,8 @@ impl Backups {
     ///
     /// # Errors
     /// [`Cause::Input`](crate::Cause::Input) for a moment that is not archived, and if a part of the archive on the way
-    /// to it is missing or damaged: the message has the last moment that can be restored. As [`Self::restore`].
+    /// to it is missing or damaged: the message has the last moment that can be restored, or for one before the archive
+    /// the first. As [`Self::restore`].
     pub fn restore_until(
         &self,
         until: Moment,

@@ -12,6 +12,7 @@ use crate::values::size::duration;
 use ogive::lsm::Db;
 use ogive::types::RecordType;
 use ogive::{Change, ChangeBatch, ChangePosition};
+use ogive_terminal::shell_word;
 use serde_json::{Value, json};
 use std::collections::HashMap;
 use std::thread;
@@ -148,7 +149,7 @@ impl DbChangesArguments {
         let mut known = db.subscribers()?;
         known.remove(name).ok_or_else(|| {
             let store = shell_path(self.store.path());
-            let hint = format!("`ogive db changes {store} --subscriber NAME --subscribe` makes one");
+            let hint = format!("`ogive db changes {store} --subscriber {} --subscribe` makes one", shell_word(name));
             let named: Vec<String> = known.into_keys().collect();
             let others = if named.is_empty() { String::new() } else { format!("; there are: {}", named.join(", ")) };
             Failure::refused(format!("{}: there is no subscriber {name:?}{others}", self.store), hint)
