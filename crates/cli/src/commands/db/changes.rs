@@ -25,12 +25,14 @@ Examples:
   ogive db changes fruit --subscriber search --follow
                                                     print each change once, and wait for more
   ogive db changes fruit --since 0123456789abcdef-42
+  ogive db changes s3://bucket/fruit --subscriber search --follow --every 5s
 
 Prints a JSON object for each change: {\"keyspace\": ..., \"put\": {...}}, or with \"remove\", \"remove_range\" or
 \"drop\". The last one of a batch has the \"position\" behind it, for --since. The records of ingested tables are
 printed as one batch. The store may be in use by another process.
 
-Without a subscriber, only changes that are not in tables yet are left. From a subscriber's first call on, the store
+Without a subscriber, only changes that are not in tables yet are left, and on an object store those of the last minutes
+(each look for more is one listing there). From a subscriber's first call on, the store
 keeps the changes that it has not printed; remove it with --unsubscribe when it is not needed any more. A batch that was
 printed shortly before the process was killed may be printed again.";
 
