@@ -300,7 +300,7 @@ impl Backups {
     /// # Errors
     /// [`Cause::Input`](crate::Cause::Input) if no archive of this store was begun here under this name;
     /// [`Cause::ChangesGone`](crate::Cause::ChangesGone) if the store has forgotten changes since, so that a backup
-    /// must begin it anew; [`Cause::Unsupported`](crate::Cause::Unsupported) for a store on an object store;
+    /// must begin it anew;
     /// [`Cause::Locked`](crate::Cause::Locked) while another backup or run is made there;
     /// [`Cause::ValueTooLarge`](crate::Cause::ValueTooLarge) for a value above 1 GiB with its row; errors of the
     /// storages. What was archived before stays.

@@ -339,13 +339,13 @@ impl World {
         }
     }
 
-    /// Goes on after a failure, whose batch is lost for sure then.
+    /// Goes on after a failure, whose batch is decided then.
     fn resume(&self, writer: &Writer) {
-        if writer.db.resume().inspect_err(check_error).is_ok() {
-            let mut model = self.model();
-            if model.owner == writer.number {
-                model.open = None;
-            }
+        if writer.db.resume().inspect_err(check_error).is_ok()
+            && self.model().owner == writer.number
+            && let Ok(found) = records(&writer.db)
+        {
+            self.model().taken_over(found, writer.number);
         }
     }
 

@@ -1,7 +1,9 @@
 //! A follower: its place in the history of a store, and the changes behind it.
 
+use super::followed_objects::FollowedObjects;
 use super::history::{HistoryEvent, HistoryLog, StoreHistory, UnreadChanges};
 use crate::error::{Cause, Error, Result};
+use crate::io::ReadableFile;
 use crate::lsm::core::store::Core;
 use crate::lsm::core::wal;
 use crate::lsm::state::changes::position::ChangePosition;
@@ -9,6 +11,7 @@ use crate::lsm::state::entry::{Action, Entry, KeyspaceId, Operation, Sequence, V
 use crate::lsm::state::expiry::store_time::system_time_of;
 use crate::lsm::state::keyspace_tree::{KeyspaceTree, is_of_store};
 use crate::lsm::state::tables::table_file::SCAN_READ_AHEAD_BYTES;
+use crate::lsm::state::version::FileKind;
 use crate::table::{Table, TableCursor};
 use std::collections::VecDeque;
 use std::fmt::{self, Debug, Formatter};
@@ -151,13 +154,21 @@ pub(in crate::lsm) struct Follower {
     handed_out: Option<Sequence>,
     /// Whether it has handed out nothing, and may begin behind a gap.
     may_skip: bool,
+    /// What it knows of an object store.
+    objects: FollowedObjects,
 }
 
 impl Follower {
     /// A follower that begins behind a change, or with the oldest one that is left.
     pub(in crate::lsm) fn new(after: Option<Sequence>) -> Self {
-        let may_skip = after.is_none();
-        Self { at: after, log: 0, offset: 0, ready: VecDeque::new(), handed_out: after, may_skip }
+        let (may_skip, objects) = (after.is_none(), FollowedObjects::default());
+        Self { at: after, log: 0, offset: 0, ready: VecDeque::new(), handed_out: after, may_skip, objects }
+    }
+
+    /// A follower that begins behind what is in tables, on an object store.
+    pub(in crate::lsm) fn of_unflushed() -> Self {
+        let objects = FollowedObjects { begins_at_base: true, ..FollowedObjects::default() };
+        Self { objects, ..Self::new(None) }
     }
 
     /// The newest change that it has handed out, or passed since there was nothing to hand out.
@@ -189,7 +200,22 @@ impl Core {
             return Ok(());
         }
         let unread = UnreadChanges { after: follower.at.unwrap_or(0), log: follower.log };
-        let history = self.history(unread)?;
+        let history = match &self.files.objects {
+            None => self.history(unread)?,
+            Some(objects) => {
+                let rest = follower.objects.rest.take();
+                match rest.map_or_else(
+                    || self.history_of_objects(objects, unread, &mut follower.objects),
+                    |rest| Ok(Some(rest)),
+                )? {
+                    Some(history) => history,
+                    None => return Ok(()),
+                }
+            }
+        };
+        if std::mem::take(&mut follower.objects.begins_at_base) {
+            follower.at = Some(history.base);
+        }
         if let (Some(at), Some(last)) = (follower.at, history.last)
             && at > last
         {
@@ -213,24 +239,51 @@ struct Reading<'a> {
 impl Reading<'_> {
     fn read(mut self) -> Result<()> {
         let mut bytes = 0;
-        for log in std::mem::take(&mut self.history.logs) {
+        while let Some(log) = self.history.logs.pop_front() {
             let from = if log.number == self.follower.log { self.follower.offset } else { 0 };
-            let end = self.read_log(&log, from, &mut bytes)?;
+            let Some(file) = self.open(&log)? else { continue };
+            let end = self.read_log((&log, &*file), from, &mut bytes)?;
             (self.follower.log, self.follower.offset) = (log.number, end);
             if bytes >= READ_BYTES {
+                if self.history.objects.is_some() {
+                    // What was read of its objects is not read again.
+                    self.history.logs.push_front(HistoryLog { file: Some(file), ..log });
+                    self.follower.objects.rest = Some(self.history);
+                }
                 return Ok(());
+            }
+            if let Some(objects) = &self.history.objects {
+                let known = objects.folder.end_chain(FileKind::Log, log.number, end)?;
+                self.follower.objects.log = known.map(|known| (log.number, known));
             }
         }
         let least = self.history.newest();
         self.follower.at.get_or_insert(least);
         self.pass_events(Sequence::MAX)?;
         // What is not newer than a table, and in no log, was not kept.
-        if self.follower.at < Some(least) { self.gone(least) } else { Ok(()) }
+        if self.follower.at < Some(least) {
+            self.gone(least)?;
+        }
+        self.follower.objects.seen = self.history.objects.map(|objects| objects.version);
+        Ok(())
+    }
+
+    /// The file of a log; `None` if it was forgotten.
+    fn open(&mut self, log: &HistoryLog) -> Result<Option<Arc<dyn ReadableFile>>> {
+        let opened = match (&log.file, &self.history.objects) {
+            (Some(file), _) => Some(Arc::clone(file)),
+            (None, Some(objects)) => objects.folder.open_followed(log.number, log.end)?,
+            (None, None) => None,
+        };
+        if opened.is_none() {
+            self.gone(log.last.min(self.history.newest()))?;
+        }
+        Ok(opened)
     }
 
     /// Reads the groups of a log behind a place; returns the place behind those that were taken.
-    fn read_log(&mut self, log: &HistoryLog, from: u64, bytes: &mut usize) -> Result<u64> {
-        let read = wal::groups_behind(&*log.file, (log.binding, log.number), from, log.end, &mut |group| {
+    fn read_log(&mut self, (log, file): (&HistoryLog, &dyn ReadableFile), from: u64, bytes: &mut usize) -> Result<u64> {
+        let read = wal::groups_behind(file, (log.binding, log.number), from, log.end, &mut |group| {
             let is_taken = *bytes < READ_BYTES && self.take_group(group, log.last)?;
             *bytes += if is_taken { group.len() } else { 0 };
             Ok(is_taken)
@@ -239,7 +292,7 @@ impl Reading<'_> {
             Ok(Some(end)) => Ok(end),
             // Its file was taken for another log meanwhile.
             Ok(None) => self.gone_or_newer(),
-            Err(Error { cause: Cause::Damaged, .. }) if !log.file.is_in_place() => self.gone_or_newer(),
+            Err(Error { cause: Cause::Damaged, .. }) if !file.is_in_place() => self.gone_or_newer(),
             Err(error) => Err(error),
         }
     }
@@ -250,6 +303,9 @@ impl Reading<'_> {
 
     /// The changes behind the place of the follower are not there; it may go on behind the change `oldest`.
     fn gone(&mut self, oldest: Sequence) -> Result<()> {
+        if let Some(objects) = &self.history.objects {
+            objects.folder.check_whole(self.follower.log)?;
+        }
         if !self.follower.may_skip {
             return Err(Error::changes_gone(self.core.path(), oldest));
         }

@@ -1,22 +1,24 @@
 //! The history of a store at one time: the logs that are left, oldest first, and what is in no log.
 
+use super::followed_objects::HistoryObjects;
 use crate::block::header::StoreBinding;
 use crate::error::{Error, Result};
 use crate::io::{ReadableFile, Storage};
 use crate::lsm::core::store::Core;
 use crate::lsm::open::newest_state::{attempts, changed, is_removal, newest};
-use crate::lsm::state::changes::kept::{DroppedKeyspace, KeptChanges};
 use crate::lsm::state::entry::{KeyspaceId, SEQUENCE_MAX, Sequence};
 use crate::lsm::state::keyspace_tree::KeyspaceTree;
 use crate::lsm::state::keyspace_tree::is_of_store;
 use crate::lsm::state::log_header::log_name;
 use crate::lsm::state::tables::value_files::ValueFiles;
-use crate::lsm::state::version::{FileKind, ManifestState, StatedTypes, file_name, kept_name};
+use crate::lsm::state::version::{
+    DroppedKeyspace, FileKind, KeptChanges, ManifestState, StatedTypes, file_name, kept_name,
+};
 use crate::lsm::state::view::KeyspaceView;
 use crate::table::Table;
 use crate::vlog::{ValueFile, ValueFilePointer, values_name};
-use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, VecDeque};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -26,7 +28,7 @@ const READER_TRIES_MIN: u32 = 8;
 /// The history of a store at one time.
 pub(super) struct StoreHistory {
     /// The logs by number, with those that a follower is through left out.
-    pub(super) logs: Vec<HistoryLog>,
+    pub(super) logs: VecDeque<HistoryLog>,
     /// What is in no log, by its first number.
     pub(super) events: BTreeMap<Sequence, HistoryEvent>,
     pub(super) keyspaces: BTreeMap<KeyspaceId, Arc<KeyspaceTree>>,
@@ -35,6 +37,8 @@ pub(super) struct StoreHistory {
     pub(super) last: Option<Sequence>,
     /// No change of tables is newer.
     pub(super) base: Sequence,
+    /// On an object store: what it is read from.
+    pub(super) objects: Option<HistoryObjects>,
 }
 
 /// What a follower has not read yet.
@@ -53,11 +57,12 @@ impl StoreHistory {
     }
 }
 
-/// A log that is open.
+/// A log.
 pub(super) struct HistoryLog {
     pub(super) number: u64,
     pub(super) binding: StoreBinding,
-    pub(super) file: Arc<dyn ReadableFile>,
+    /// On an object store it is opened when it is read.
+    pub(super) file: Option<Arc<dyn ReadableFile>>,
     /// Where it ends, if that is known.
     pub(super) end: Option<u64>,
     /// What is newer in it did not take place.
@@ -96,7 +101,9 @@ impl HistoryValues {
                     Entry::Occupied(open) => open.into_mut(),
                     Entry::Vacant(unknown) => {
                         // What the writer has left to the operating system must not be lost once it is followed.
-                        storage.open_update(&values_name(pointer.file))?.sync()?;
+                        if !storage.is_object_store() {
+                            storage.open_update(&values_name(pointer.file))?.sync()?;
+                        }
                         unknown.insert(ValueFile::open_of_store(&**storage, *store, pointer.file)?)
                     }
                 };
@@ -107,7 +114,7 @@ impl HistoryValues {
 }
 
 impl Core {
-    /// The part of the history that is unread.
+    /// The part of the history of a store in a folder that is unread.
     pub(super) fn history(&self, unread: UnreadChanges) -> Result<StoreHistory> {
         if self.access.is_read_only() { self.history_of_reader(unread) } else { self.own_history(unread) }
     }
@@ -123,7 +130,8 @@ impl Core {
             return Err(self.closed());
         }
         let kept = self.contents.kept.lock();
-        let mut history = self.history_of_state((&shared.state, &kept), unread, &shared.empty_view)?;
+        let storage = &self.files.storage;
+        let mut history = self.history_of_state((&shared.state, &kept), unread, &shared.empty_view, storage)?;
         // Types that are stated now count for values that are read now.
         history.keyspaces.extend(shared.trees.iter().map(|(&id, tree)| (id, Arc::clone(tree))));
         history.last = Some(writer.active.last_sequence);
@@ -133,11 +141,11 @@ impl Core {
             for log in set.logs.iter().filter(|log| !is_read(log.number) && !kept.has_log(log.number)) {
                 let end = Some(log.bytes).filter(|&bytes| bytes > 0);
                 let last = set.last_sequence;
-                history.logs.push(HistoryLog { end, last, ..self.needed_log(&shared.state, log.number)? });
+                history.logs.push_back(HistoryLog { end, last, ..self.needed_log(&shared.state, log.number)? });
             }
         }
         let current = writer.active.logs.last().map(|log| log.number);
-        if let (Some(log), Some(last)) = (&writer.log, history.logs.last_mut())
+        if let (Some(log), Some(last)) = (&writer.log, history.logs.back_mut())
             && current == Some(last.number)
         {
             last.end = Some(log.len_bytes());
@@ -170,9 +178,9 @@ impl Core {
         unread: UnreadChanges,
     ) -> Result<StoreHistory> {
         let view = self.contents.lock().empty_view.clone();
-        let mut history = self.history_of_state((state, kept), unread, &view)?;
+        let mut history = self.history_of_state((state, kept), unread, &view, &self.files.storage)?;
         for &number in state.logs.iter().filter(|&&number| number >= unread.log && !kept.has_log(number)) {
-            history.logs.push(self.needed_log(state, number)?);
+            history.logs.push_back(self.needed_log(state, number)?);
             // Its length is known now. What the writer has left to the operating system must not be lost once it is
             // followed.
             self.files.storage.open_update(&log_name(number))?.sync()?;
@@ -181,37 +189,47 @@ impl Core {
     }
 
     fn needed_log(&self, state: &ManifestState, number: u64) -> Result<HistoryLog> {
-        let file = self.files.storage.open(&log_name(number))?;
+        let file = Some(self.files.storage.open(&log_name(number))?);
         let end = state.logs_ended.get(&number).copied();
         Ok(HistoryLog { number, binding: state.binding_of(number), file, end, last: SEQUENCE_MAX })
     }
 
     /// What is kept of the history, and what the state of the store says of it.
-    fn history_of_state(
+    pub(super) fn history_of_state(
         &self,
         (state, kept): (&ManifestState, &KeptChanges),
         unread: UnreadChanges,
         view: &KeyspaceView,
+        storage: &Arc<dyn Storage>,
     ) -> Result<StoreHistory> {
-        let (storage, store) = (&self.files.storage, self.files.binding.store);
+        let store = self.files.binding.store;
         let tree = |id: KeyspaceId, name: &str, types: &StatedTypes| {
             let named = (id, name.to_owned());
             (id, Arc::new(KeyspaceTree::new(named, self.path().into(), types.clone(), view.clone())))
         };
         let mut keyspaces: BTreeMap<KeyspaceId, Arc<KeyspaceTree>> =
             state.keyspaces.iter().map(|(&id, keyspace)| tree(id, &keyspace.name, &keyspace.types)).collect();
-        let mut logs = Vec::new();
+        let mut logs = VecDeque::new();
         for set in kept.sets.iter().filter(|set| set.last > unread.after) {
             for &(number, nonce) in set.logs.iter().filter(|(number, _)| *number >= unread.log) {
-                let file = storage.open(&kept_name(number, FileKind::Log))?;
+                let is_opened = !storage.is_object_store();
+                let open = || storage.open(&kept_name(number, FileKind::Log));
+                let file = is_opened.then(open).transpose()?;
                 let binding = StoreBinding { store, nonce };
-                logs.push(HistoryLog { number, binding, file, end: None, last: set.last });
+                logs.push_back(HistoryLog { number, binding, file, end: None, last: set.last });
             }
         }
         let mut events = BTreeMap::new();
         for (&sequence, table) in kept.tables.range(unread.after + 1..) {
-            let opened = self.open_ingested(&kept_name(table.number, FileKind::Table))?;
-            events.insert(sequence, HistoryEvent::Ingested(table.keyspace, opened));
+            let opened = match storage.is_object_store() {
+                true => self.open_ingested(storage, &file_name(table.number, FileKind::Table)),
+                false => self.open_ingested(storage, &kept_name(table.number, FileKind::Table)),
+            };
+            match opened {
+                // It was forgotten, which a later edit says: its number is not explained.
+                Err(error) if storage.is_object_store() && is_removal(&error) => {}
+                opened => _ = events.insert(sequence, HistoryEvent::Ingested(table.keyspace, opened?)),
+            }
         }
         for (id, _, table) in state.tables() {
             if let Some(sequence) = table.global_sequence.filter(|&sequence| sequence > unread.after) {
@@ -219,7 +237,7 @@ impl Core {
                     events.insert(sequence, HistoryEvent::Gap(sequence));
                     continue;
                 }
-                let opened = self.open_ingested(&file_name(table.number, FileKind::Table))?;
+                let opened = self.open_ingested(storage, &file_name(table.number, FileKind::Table))?;
                 events.insert(sequence, HistoryEvent::Ingested(id, opened));
             }
         }
@@ -234,16 +252,17 @@ impl Core {
                 }
             }
         }
-        for DroppedKeyspace { id, name, types } in kept.dropped.values().flatten() {
+        for DroppedKeyspace { id, name, types, .. } in kept.dropped.values().flatten() {
             keyspaces.entry(*id).or_insert_with(|| tree(*id, name, types).1);
         }
         events.extend(kept.gaps.iter().map(|(&first, &last)| (first, HistoryEvent::Gap(last))));
         let values = HistoryValues::OnDemand { storage: Arc::clone(storage), store, files: BTreeMap::new() };
-        Ok(StoreHistory { logs, events, keyspaces, values, last: None, base: state.last_sequence })
+        let (last, base) = (None, state.last_sequence);
+        Ok(StoreHistory { logs, events, keyspaces, values, last, base, objects: None })
     }
 
-    fn open_ingested(&self, name: &str) -> Result<Arc<Table>> {
-        let (storage, cache) = (Arc::clone(&self.files.storage), &self.files.cache);
+    fn open_ingested(&self, storage: &Arc<dyn Storage>, name: &str) -> Result<Arc<Table>> {
+        let (storage, cache) = (Arc::clone(storage), &self.files.cache);
         Ok(Arc::new(Table::open_with(storage, name, cache, &self.options.of_tables())?))
     }
 }

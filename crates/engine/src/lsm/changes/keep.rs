@@ -1,19 +1,25 @@
-//! Keeping what subscribers need: called where a log, a table or a keyspace is about to be forgotten. Without a
-//! subscriber this costs a listing of the folder for each flush, and nothing is kept.
+//! Keeping what followers need: called where a log, a table or a keyspace is about to be forgotten.
+//!
+//! In a folder, without a subscriber this costs a listing for each flush, and nothing is kept. On an object store all
+//! files stay for the grace period anyway: what they have of the history is a part of the edit that forgets them, so
+//! that a flush makes no request for it. Before files are removed, the store is listed; that listing shows the
+//! subscribers, and what they need stays.
 
 use crate::error::Result;
 use crate::io::local::sync::MutexGuard;
-use crate::io::{remove_if_present, unix_time_s};
+use crate::io::{ListedFile, remove_if_present, unix_time_s};
 use crate::lsm::core::shared::SharedState;
 use crate::lsm::core::store::Core;
-use crate::lsm::state::changes::kept::{DroppedKeyspace, KeptChanges, KeptLogs, KeptTable, subscribers};
+use crate::lsm::objects::ObjectFolder;
+use crate::lsm::state::changes::kept::{listed_subscribers, subscribers};
 use crate::lsm::state::entry::{KeyspaceId, Sequence};
 use crate::lsm::state::keyspace_tree::is_of_store;
 use crate::lsm::state::memtable_set::MemtableSet;
 use crate::lsm::state::version::{
-    FileKind, ManifestEdit, TableFileMeta, file_name, is_kept_file, is_name_of_changes, kept_name,
+    DroppedKeyspace, FileKind, KeptChanges, KeptLogs, KeptTable, ManifestEdit, TableFileMeta, file_name, is_kept_file,
+    is_name_of_changes, kept_name,
 };
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
 
 impl Core {
@@ -37,79 +43,146 @@ impl Core {
 
     /// The change up to which no subscriber needs anything; `None` without one.
     fn needed_after(&self) -> Result<Option<Sequence>> {
-        if self.files.objects.is_some() {
-            return Ok(None);
-        }
         let found = subscribers(&*self.files.storage, self.files.binding.store)?;
         Ok(found.into_values().min())
     }
 
     /// Keeps the logs of memtables that are in tables now, before they are forgotten, and forgets what no subscriber
-    /// needs.
-    pub(in crate::lsm) fn keep_logs(&self, flushed: &MemtableSet) -> Result<()> {
+    /// needs. On an object store it returns what the edit that forgets them is to state.
+    pub(in crate::lsm) fn keep_logs(&self, flushed: &MemtableSet) -> Result<Option<KeptChanges>> {
+        let (last, values) = (flushed.last_sequence, flushed.values.iter());
+        let mut set = KeptLogs { last, since_s: unix_time_s(), ..KeptLogs::default() };
+        set.bytes = values.clone().map(|handle| handle.file.len_bytes()).sum();
+        set.values = values.map(|handle| handle.number).collect();
         let nonces: Vec<(u64, u64)> = {
             let shared = self.contents.lock();
+            if self.files.objects.is_some() && last <= shared.state.kept.last() {
+                return Ok(None);
+            }
             flushed.logs.iter().map(|log| (log.number, shared.state.binding_of(log.number).nonce)).collect()
         };
+        if self.files.objects.is_some() {
+            set.bytes += flushed.logs.iter().map(|log| log.bytes).sum::<u64>();
+            set.logs = nonces;
+            return Ok(Some(KeptChanges { sets: [set].into(), ..KeptChanges::default() }));
+        }
         self.keep(|next, needed| {
             let newest = next.sets.back().map_or(needed, |set| set.last.max(needed));
-            if flushed.last_sequence <= newest {
+            if last <= newest {
                 return Ok(());
             }
-            let mut set = KeptLogs { last: flushed.last_sequence, since_s: unix_time_s(), ..KeptLogs::default() };
             for (number, nonce) in nonces.into_iter().filter(|(number, _)| !next.has_log(*number)) {
                 set.bytes += self.keep_file(number, FileKind::Log)?;
                 set.logs.push((number, nonce));
             }
-            set.bytes += flushed.values.iter().map(|handle| handle.file.len_bytes()).sum::<u64>();
-            set.values = flushed.values.iter().map(|handle| handle.number).collect();
             next.sets.push_back(set);
             Ok(())
-        })
+        })?;
+        Ok(None)
     }
 
     /// Forgets what no subscriber needs any more.
     pub(super) fn forget_acknowledged(&self) -> Result<()> {
-        self.keep(|_, _| Ok(()))
+        if self.files.objects.is_some() { Ok(()) } else { self.keep(|_, _| Ok(())) }
     }
 
-    /// Keeps the numbers that no change has, from `first` on to `last`, since a write failed.
-    pub(in crate::lsm) fn keep_gap(&self, first: Sequence, last: Sequence) -> Result<()> {
+    /// Keeps the numbers that no change has, from `first` on to `last`, since a write failed. On an object store it
+    /// returns what an edit is to state.
+    pub(in crate::lsm) fn keep_gap(
+        &self,
+        shared: &mut SharedState,
+        first: Sequence,
+        last: Sequence,
+    ) -> Result<Option<KeptChanges>> {
         if first > last {
-            return Ok(());
+            return Ok(None);
+        }
+        if self.files.objects.is_some() {
+            // The edit may fail.
+            self.pass_numbers(shared, first, last);
+            return Ok(Some(KeptChanges { gaps: [(first, last)].into(), ..KeptChanges::default() }));
         }
         self.keep(|next, _| {
             next.gaps.insert(first, last);
             Ok(())
-        })
+        })?;
+        Ok(None)
     }
 
-    /// Keeps the ingested tables and the keyspaces that an edit removes, before it does.
-    pub(in crate::lsm) fn keep_removed(&self, shared: &SharedState, edit: &ManifestEdit) -> Result<()> {
+    /// On an object store: keeps the numbers of a change whose edit failed, which no change has if the store goes on.
+    /// The next manifest states them.
+    pub(in crate::lsm) fn pass_numbers(&self, shared: &mut SharedState, first: Sequence, last: Sequence) {
+        if self.files.objects.is_some() && first <= last {
+            shared.state.kept.gaps.insert(first, last);
+        }
+    }
+
+    /// Keeps the ingested tables and the keyspaces that an edit removes, before it does. On an object store the edit
+    /// states them.
+    pub(in crate::lsm) fn keep_removed(&self, shared: &SharedState, edit: &mut ManifestEdit) -> Result<()> {
         let tables = ingested_tables(shared, edit);
-        if self.files.objects.is_some() || tables.is_empty() && edit.keyspaces_dropped.is_empty() {
+        if self.files.objects.is_some() {
+            self.state_kept(shared, edit, tables);
+            return Ok(());
+        }
+        if tables.is_empty() && edit.keyspaces_dropped.is_empty() {
             return Ok(());
         }
         self.keep(|next, needed| {
-            for (keyspace, table) in tables {
-                let Some(sequence) = table.global_sequence.filter(|&sequence| sequence > needed) else { continue };
-                if shared.state.keyspaces.get(&keyspace).is_some_and(|keyspace| is_of_store(&keyspace.name)) {
-                    next.gaps.insert(sequence, sequence);
-                    continue;
-                }
-                let (number, bytes) = (table.number, table.bytes);
-                if next.tables.insert(sequence, KeptTable { keyspace, number, bytes }).is_none() {
+            let removed = removed_changes(shared, edit, tables);
+            next.gaps.extend(removed.gaps.range(needed + 1..));
+            for (sequence, table) in removed.tables.into_iter().filter(|(sequence, _)| *sequence > needed) {
+                let number = table.number;
+                if next.tables.insert(sequence, table).is_none() {
                     self.keep_file(number, FileKind::Table)?;
                 }
             }
-            for id in &edit.keyspaces_dropped {
-                if let (Some(keyspace), Some(sequence)) = (shared.state.keyspaces.get(id), edit.last_sequence) {
-                    let (name, types) = (keyspace.name.clone(), keyspace.types.clone());
-                    next.dropped.entry(sequence).or_default().push(DroppedKeyspace { id: *id, name, types });
-                }
+            for (sequence, dropped) in removed.dropped {
+                next.dropped.entry(sequence).or_default().extend(dropped);
             }
             Ok(())
         })
+    }
+
+    /// On an object store: lets an edit state what followers still need of what it removes.
+    fn state_kept(&self, shared: &SharedState, edit: &mut ManifestEdit, tables: Vec<RemovedTable>) {
+        let after = shared.state.kept.after;
+        let removed = removed_changes(shared, edit, tables);
+        match &mut edit.kept {
+            Some(kept) => kept.apply(&removed),
+            None if removed.is_empty() => {}
+            kept => *kept = Some(removed),
+        }
+        if let Some(kept) = &mut edit.kept {
+            // What was forgotten since the last edit is forgotten by this one.
+            kept.forget_for_good(after);
+        }
+    }
+
+    /// On an object store: forgets what no subscriber of these needs, once it is older than the grace period, and what
+    /// is beyond the limits. Returns the names of the files that are kept.
+    ///
+    /// A subscriber that this listing does not show yet was made since files of that age were obsolete, and needs none
+    /// of them. The next edit states what was forgotten.
+    pub(in crate::lsm) fn forget_unneeded(
+        &self,
+        objects: &ObjectFolder,
+        listed: &[ListedFile],
+    ) -> Result<BTreeSet<String>> {
+        let found = listed_subscribers(objects.bucket(), self.files.binding.store, listed)?;
+        let mut shared = self.contents.lock();
+        // Changes of logs that are needed are older than a drop of a keyspace may be.
+        let mut memtables = shared.active.values();
+        let is_flushed = shared.sealed.is_empty() && memtables.all(|memtable| memtable.is_empty());
+        let newest = if is_flushed { shared.state.last_sequence } else { shared.state.kept.last() };
+        let needed = found.into_values().min().map_or(newest, |needed| needed.min(newest));
+        let kept = &mut shared.state.kept;
+        let now_s = unix_time_s();
+        kept.forget_for_good(kept.kept_for(objects.retired.grace_s(), now_s, needed));
+        let writes = &self.options.writes;
+        let oldest_s = writes.kept_changes_age.map_or(0, |age| now_s.saturating_sub(age.as_secs()));
+        kept.forget_beyond_for_good(writes.kept_changes_bytes, oldest_s);
+        Ok(kept.object_names())
     }
 
     /// Adds to what is kept, if there is a subscriber, forgets what none needs, and records both durably.
@@ -155,8 +228,32 @@ impl Core {
     }
 }
 
+/// A table that an edit removes, with its keyspace.
+type RemovedTable = (KeyspaceId, Arc<TableFileMeta>);
+
+/// What these ingested tables, and the keyspaces that an edit drops, are in the history.
+fn removed_changes(shared: &SharedState, edit: &ManifestEdit, tables: Vec<RemovedTable>) -> KeptChanges {
+    let (mut kept, since_s) = (KeptChanges::default(), unix_time_s());
+    for (keyspace, table) in tables {
+        let Some(sequence) = table.global_sequence else { continue };
+        if shared.state.keyspaces.get(&keyspace).is_some_and(|keyspace| is_of_store(&keyspace.name)) {
+            kept.gaps.insert(sequence, sequence);
+            continue;
+        }
+        let (number, bytes, object) = (table.number, table.bytes, table.object.clone());
+        kept.tables.insert(sequence, KeptTable { keyspace, number, bytes, since_s, object });
+    }
+    for id in &edit.keyspaces_dropped {
+        if let (Some(keyspace), Some(sequence)) = (shared.state.keyspaces.get(id), edit.last_sequence) {
+            let (name, types) = (keyspace.name.clone(), keyspace.types.clone());
+            kept.dropped.entry(sequence).or_default().push(DroppedKeyspace { since_s, id: *id, name, types });
+        }
+    }
+    kept
+}
+
 /// The ingested tables that an edit removes, with their keyspaces.
-fn ingested_tables(shared: &SharedState, edit: &ManifestEdit) -> Vec<(KeyspaceId, Arc<TableFileMeta>)> {
+fn ingested_tables(shared: &SharedState, edit: &ManifestEdit) -> Vec<RemovedTable> {
     let moved: HashSet<u64> = edit.added.iter().map(|(_, _, table)| table.number).collect();
     let removed = edit.removed.iter().filter(|(.., number)| !moved.contains(number));
     let removed = removed.filter_map(|(id, _, number)| Some((*id, Arc::clone(&shared.tables.get(number)?.meta))));

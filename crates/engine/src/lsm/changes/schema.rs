@@ -3,10 +3,9 @@
 use crate::error::Result;
 use crate::io::Storage;
 use crate::lsm::open::newest_state::{attempts, changed, newest};
-use crate::lsm::state::changes::kept::KeptChanges;
 use crate::lsm::state::entry::Sequence;
 use crate::lsm::state::keyspace_tree::{INDEX_NOTES, is_of_store};
-use crate::lsm::state::version::{ManifestEdit, ManifestState};
+use crate::lsm::state::version::{KeptChanges, ManifestEdit, ManifestState};
 use std::sync::Arc;
 
 /// Attempts to read a manifest before its writer replaces it, at least.
@@ -20,6 +19,9 @@ const TRIES_MIN: u32 = 8;
 pub(crate) fn schema(source: &Arc<dyn Storage>, after: Sequence) -> Result<ManifestEdit> {
     for _ in attempts(TRIES_MIN) {
         if let Some(state) = newest(source)? {
+            if source.is_object_store() {
+                return Ok(of_state(&state, &state.kept, after));
+            }
             return Ok(of_state(&state, &KeptChanges::read(&**source, state.owner)?, after));
         }
     }

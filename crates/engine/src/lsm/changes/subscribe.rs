@@ -1,7 +1,8 @@
-//! Subscribers: each has a small file that says up to which change it needs nothing any more. The writer reads these
-//! files whenever it is about to forget something, so they may be written by any process.
+//! Subscribers: each has a small file, or object, that says up to which change it needs nothing any more. The writer
+//! reads these files whenever it is about to forget something, so they may be written by any process.
 
 use crate::error::{Error, Result};
+use crate::io::Storage;
 use crate::lsm::core::store::Core;
 use crate::lsm::state::changes::kept::{self, KeptChanges};
 use crate::lsm::state::changes::position::ChangePosition;
@@ -41,29 +42,27 @@ impl Core {
         Err(Error::input(format!("{position} is no position in {}", self.path().display())))
     }
 
-    /// Refuses what followers need and the storage does not have.
+    /// Refuses to follow a closed store.
     pub(in crate::lsm) fn check_followable(&self) -> Result<()> {
-        if self.is_closed() {
-            return Err(self.closed());
-        }
-        if self.files.objects.is_none() {
-            return Ok(());
-        }
-        let hint = "the changes of a store on an object store cannot be followed yet; compare versions of it";
-        Err(Error::unsupported(self.path(), "follow", hint))
+        if self.is_closed() { Err(self.closed()) } else { Ok(()) }
+    }
+
+    /// The storage where the files of subscribers are.
+    fn place_of_subscribers(&self) -> &dyn Storage {
+        self.files.objects.as_ref().map_or(&*self.files.storage, |objects| objects.bucket())
     }
 
     /// The position up to which a subscriber has acknowledged; `None` if there is none of this name.
     pub(in crate::lsm) fn subscriber(&self, name: &str) -> Result<Option<ChangePosition>> {
         self.check_subscriber(name)?;
-        let acknowledged = kept::acknowledged(&*self.files.storage, self.files.binding.store, name)?;
+        let acknowledged = kept::acknowledged(self.place_of_subscribers(), self.files.binding.store, name)?;
         Ok(acknowledged.map(|sequence| self.position(sequence)))
     }
 
     /// The subscribers, each with the position up to which it has acknowledged.
     pub(in crate::lsm) fn subscribers(&self) -> Result<BTreeMap<String, ChangePosition>> {
         self.check_followable()?;
-        let found = kept::subscribers(&*self.files.storage, self.files.binding.store)?;
+        let found = kept::subscribers(self.place_of_subscribers(), self.files.binding.store)?;
         Ok(found.into_iter().map(|(name, sequence)| (name, self.position(sequence))).collect())
     }
 
@@ -73,7 +72,10 @@ impl Core {
         if found.is_empty() {
             return Ok(Vec::new());
         }
-        let kept = KeptChanges::read(&*self.files.storage, self.files.binding.store)?;
+        let kept = match self.files.objects {
+            None => KeptChanges::read(&*self.files.storage, self.files.binding.store)?,
+            Some(_) => self.contents.lock().state.kept.clone(),
+        };
         let stats = |(name, position): (String, ChangePosition)| SubscriberStats {
             name,
             position,
@@ -85,7 +87,7 @@ impl Core {
     /// Makes a subscriber at a position.
     pub(in crate::lsm) fn subscribe_at(&self, name: &str, position: &ChangePosition) -> Result<()> {
         self.check_subscriber(name)?;
-        kept::acknowledge(&*self.files.storage, self.files.binding.store, name, self.sequence_of(position)?)
+        kept::acknowledge(self.place_of_subscribers(), self.files.binding.store, name, self.sequence_of(position)?)
     }
 
     /// Makes a subscriber at the newest change that is durable, with no write meanwhile, so that nothing behind it is
@@ -94,7 +96,7 @@ impl Core {
         let mut writer = self.writer_alone();
         self.sync_writes(&mut writer)?;
         let sequence = writer.active.last_sequence;
-        kept::acknowledge(&*self.files.storage, self.files.binding.store, name, sequence)?;
+        kept::acknowledge(self.place_of_subscribers(), self.files.binding.store, name, sequence)?;
         Ok(self.position(sequence))
     }
 
@@ -104,7 +106,7 @@ impl Core {
         if self.subscriber(name)?.is_none() {
             return Err(Error::no_subscriber(self.path(), name));
         }
-        kept::acknowledge(&*self.files.storage, self.files.binding.store, name, sequence)?;
+        kept::acknowledge(self.place_of_subscribers(), self.files.binding.store, name, sequence)?;
         if self.access.is_read_only() { Ok(()) } else { self.forget_acknowledged() }
     }
 
@@ -113,7 +115,7 @@ impl Core {
         if self.subscriber(name)?.is_none() {
             return Ok(false);
         }
-        kept::remove_subscriber(&*self.files.storage, name)?;
+        kept::remove_subscriber(self.place_of_subscribers(), name)?;
         if !self.access.is_read_only() {
             self.forget_acknowledged()?;
         }

@@ -8,8 +8,8 @@ use super::{
     run_subcompactions,
 };
 use crate::error::{Advice, Call, Cause, Error, Result, StoreFailure};
-use crate::io::Timer;
 use crate::io::local::sync::MutexGuard;
+use crate::io::{ListedFile, Timer};
 use crate::lsm::core::reports::FinishedJob;
 use crate::lsm::core::shared::{SharedState, StateChange};
 use crate::lsm::core::store::Core;
@@ -268,11 +268,13 @@ impl Core {
             let shared = self.contents.lock();
             (shared.needed_files(), self.files.manifest_number())
         };
-        objects.collect(self.files.binding.store, Some(oldest), |name| match parse_file_name(name) {
+        let is_left = |name: &str| match parse_file_name(name) {
             Some((number, FileKind::Manifest)) => number < oldest,
             Some((number, _)) => number < self.files.first_file && !needed.contains(name),
             None => false,
-        })
+        };
+        let kept = |listed: &[ListedFile]| self.forget_unneeded(objects, listed);
+        objects.collect(self.files.binding.store, Some(oldest), is_left, kept)
     }
 
     /// Flushes the memtables of the oldest set; its logs are not needed afterwards.
@@ -379,7 +381,7 @@ impl Core {
 
     /// Puts the tables of a memtable set in its place.
     fn install_flush(&self, memtable_set: &MemtableSet, new_files: NewFiles) -> Result<()> {
-        self.keep_logs(memtable_set)?;
+        let kept = self.keep_logs(memtable_set)?;
         let mut shared = self.contents.lock();
         let values = memtable_set.values.iter().map(|handle| (handle.number, handle.file.len_bytes()));
         let edit = ManifestEdit {
@@ -387,6 +389,7 @@ impl Core {
             last_sequence: Some(memtable_set.last_sequence),
             oldest_log: memtable_set.logs.last().map(|part| part.number + 1),
             bound: self.bound_elsewhere(&memtable_set.values),
+            kept,
             ..ManifestEdit::default()
         };
         for handle in &memtable_set.values {

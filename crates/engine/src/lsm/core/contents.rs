@@ -4,11 +4,11 @@ use super::replayed_logs::ReplayedLogs;
 use super::shared::SharedState;
 use crate::io::local::sync::{Condvar, Mutex, MutexGuard};
 use crate::lsm::objects::StoreVersion;
-use crate::lsm::state::changes::kept::KeptChanges;
 use crate::lsm::state::entry::Sequence;
 use crate::lsm::state::expiry::store_time::StoreTime;
 use crate::lsm::state::live_snapshots::LiveSnapshots;
 use crate::lsm::state::transactions::open_transactions::OpenTransactions;
+use crate::lsm::state::version::KeptChanges;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -25,7 +25,7 @@ pub(in crate::lsm) struct Contents {
     pub(in crate::lsm) open_transactions: Arc<OpenTransactions>,
     /// On an object store: the version of a reader.
     pub(in crate::lsm) version: Option<StoreVersion>,
-    /// What is kept for subscribers. Its lock is taken last.
+    /// In a folder: what is kept for subscribers. Its lock is taken last.
     pub(in crate::lsm) kept: Mutex<KeptChanges>,
     /// Of a reader: what it has of the logs, until its next version goes on with that.
     replayed: Mutex<Option<ReplayedLogs>>,

@@ -200,7 +200,7 @@ impl Core {
     fn try_apply(&self, shared: &mut SharedState, change: &mut StateChange) -> Result<()> {
         let path = || self.path();
         if shared.manifest.is_some() {
-            self.keep_removed(shared, &change.edit)?;
+            self.keep_removed(shared, &mut change.edit)?;
         }
         let Some(manifest) = &mut shared.manifest else {
             if self.is_closed() {
@@ -358,11 +358,15 @@ impl Core {
     /// Creates the memtable of a keyspace in the current memtable set, visible to readers before anything is inserted;
     /// `None` if the keyspace was dropped.
     pub(in crate::lsm) fn new_memtable(&self, id: KeyspaceId) -> Option<Arc<Memtable>> {
-        let mut shared = self.contents.lock();
+        self.new_memtable_of(&mut self.contents.lock(), id)
+    }
+
+    /// As [`Self::new_memtable`], for the holder of the lock.
+    pub(in crate::lsm) fn new_memtable_of(&self, shared: &mut SharedState, id: KeyspaceId) -> Option<Arc<Memtable>> {
         let view = shared.trees.get(&id)?.view.get();
         let memtable = Arc::new(view.sealed.first().map_or_else(Memtable::new, |older| Memtable::after(older)));
         shared.active.insert(id, Arc::clone(&memtable));
-        self.publish(&mut shared, [id].into());
+        self.publish(shared, [id].into());
         Some(memtable)
     }
 }

@@ -37,9 +37,11 @@ impl Db {
     /// that are left. All of them are durable: if the store does not sync each write, this does.
     ///
     /// A store that is open read-only is followed, too: each call reads what its writer has written since. That needs
-    /// permission to sync the files of the writer.
+    /// permission to sync the files of the writer. On an object store it takes one listing, and one read of each new
+    /// part of a log; where a listing shows nothing new, that is all.
     ///
-    /// Without a [subscriber](Self::subscribe), only what is not flushed to tables yet is left for sure.
+    /// Without a [subscriber](Self::subscribe), only what is not flushed to tables yet is left for sure; on an object
+    /// store, also what was flushed within the [grace period](crate::lsm::DbObjectOptions::grace_s).
     ///
     /// ```
     /// # let storage = std::sync::Arc::new(ogive::io::MemoryStorage::new());
@@ -63,8 +65,7 @@ impl Db {
     /// ```
     ///
     /// # Errors
-    /// [`Cause::Input`](crate::Cause::Input) for a position in another store;
-    /// [`Cause::Unsupported`](crate::Cause::Unsupported) on an object store. Items are errors, again and again: with
+    /// [`Cause::Input`](crate::Cause::Input) for a position in another store. Items are errors, again and again: with
     /// [`Cause::ChangesGone`](crate::Cause::ChangesGone) if changes behind the position are not there any more,
     /// [`Cause::Input`](crate::Cause::Input) for a position that the store has not reached,
     /// [`Cause::ValueTooLarge`](crate::Cause::ValueTooLarge) for a value longer than the memory of the store, and
@@ -90,11 +91,12 @@ impl Db {
     ///
     /// A store that is open read-only gets a subscriber, too, by a file in its folder that its writer reads whenever it
     /// flushes. If the writer forgets changes at that very moment, the subscriber is told by
-    /// [`Cause::ChangesGone`](crate::Cause::ChangesGone) when it reads them.
+    /// [`Cause::ChangesGone`](crate::Cause::ChangesGone) when it reads them. On an object store it is an object, which
+    /// the writer reads before it removes files: they stay for the grace period in any case.
     ///
     /// # Errors
-    /// [`Cause::Input`](crate::Cause::Input) for a name of other characters than letters, digits, `_` and `-`;
-    /// [`Cause::Unsupported`](crate::Cause::Unsupported) on an object store; as [`Self::persist`].
+    /// [`Cause::Input`](crate::Cause::Input) for a name of other characters than letters, digits, `_` and `-`; as
+    /// [`Self::persist`].
     pub fn subscribe(&self, name: &str) -> Result<ChangePosition> {
         let core = self.core();
         if let Some(position) = core.subscriber(name)? {
@@ -103,7 +105,11 @@ impl Db {
         if !core.access.is_read_only() {
             return core.subscribe_here(name);
         }
-        let mut changes = self.changes_since(None)?;
+        let follower = match core.files.objects {
+            Some(_) => Follower::of_unflushed(),
+            None => Follower::new(None),
+        };
+        let mut changes = DbChanges { db: self.clone(), follower };
         while changes.next().transpose()?.is_some() {}
         let position = changes.position().unwrap_or_else(|| core.position(core.visible()));
         core.subscribe_at(name, &position)?;

@@ -351,7 +351,8 @@ impl Db {
         self.core().learning_stats()
     }
 
-    /// Reopens the store for writes after a failure whose cause is gone, such as a full disk.
+    /// Reopens the store for writes after a failure whose cause is gone, such as a full disk. On an object store, a
+    /// write whose request failed takes place now if it has arrived.
     ///
     /// # Errors
     /// The failure that persists; the store stays read-only then.

@@ -15,6 +15,7 @@ use crate::lsm::state::version::{
     parse_file_name, recover,
 };
 use crate::vlog::values_name;
+use std::collections::BTreeSet;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -121,7 +122,7 @@ impl ClosedImage {
             let outcome = self.copy_into(&place, copy, &|| claim.is_held());
             if outcome.is_err() && claim.is_held() {
                 // The first error is the useful one.
-                _ = folder.collect(self.state.owner, None, |_| false);
+                _ = folder.collect(self.state.owner, None, |_| false, |_| Ok(BTreeSet::new()));
                 if has_stub {
                     folder.end_failed_copy();
                 }

@@ -154,8 +154,13 @@ impl ObjectFolder {
     /// # Errors
     /// [`Cause::Gone`] if the store was removed; errors of the storage.
     pub(crate) fn newest(&self, known: &StoreVersion) -> Result<Self> {
+        self.newest_beyond(known.manifest)
+    }
+
+    /// As [`Self::newest`], for one that knows the manifest of this number.
+    pub(super) fn newest_beyond(&self, manifest: u64) -> Result<Self> {
         let mut folder = Self::of(Arc::clone(&self.inner), FolderPurpose::Read(None), 0);
-        folder.owner = Arc::new(Owner::going_on(&self.owner, known.manifest));
+        folder.owner = Arc::new(Owner::going_on(&self.owner, manifest));
         // What is wrong with the listing of another store does not matter.
         let listed = folder.list_anew().and_then(|()| folder.settle());
         listed.or_else(|error| self.check_in_place().and(Err(error)))?;
@@ -176,6 +181,9 @@ impl ObjectFolder {
             if let Some(object) = &table.object {
                 self.name_object(table.number, object);
             }
+        }
+        for table in state.kept.tables.values() {
+            table.object.iter().for_each(|object| self.name_object(table.number, object));
         }
     }
 
@@ -523,16 +531,29 @@ impl ObjectFolder {
     }
 
     /// Removes the files whose grace period has passed, and lets those wait that a killed or late writer has left.
-    /// `is_left` tells which files no version has had since this opening. The first manifest becomes the stub of
-    /// `store`. Nothing is removed by a listing that does not show the newest manifest, if there is one.
+    /// `is_left` tells which files no version has had since this opening, `kept` which ones stay for these subscribers.
+    /// The first manifest becomes the stub of `store`. Nothing is removed by a listing that does not show the newest
+    /// manifest, if there is one.
     ///
     /// # Errors
     /// As [`Self::check_newest`]; the rest is removed the next time.
-    pub(crate) fn collect(&self, store: u64, newest: Option<u64>, is_left: impl Fn(&str) -> bool) -> Result<()> {
+    pub(crate) fn collect(
+        &self,
+        store: u64,
+        newest: Option<u64>,
+        is_left: impl Fn(&str) -> bool,
+        kept: impl FnOnce(&[ListedFile]) -> Result<BTreeSet<String>>,
+    ) -> Result<()> {
         self.retired.begin_collection();
         let listing = newest.map_or_else(|| self.read_listing(), |newest| self.list_with(newest, true))?;
+        let kept = kept(&listing.subscribers())?;
+        self.retired.release(&kept);
         listing.files().iter().filter(|name| is_left(name)).for_each(|name| self.retired.add(name));
         for name in self.retired.due() {
+            if kept.contains(&name) {
+                self.retired.hold(&name);
+                continue;
+            }
             match chain_of(&name) {
                 Some(chain) => {
                     if chain == FIRST_MANIFEST && !listing.has_stub() {

@@ -4,7 +4,7 @@ use super::stub::{FIRST_MANIFEST, STUB_BYTES, stub_name};
 use super::version::StoreVersion;
 use crate::error::Result;
 use crate::io::{FolderListing, ListedFile, Storage};
-use crate::lsm::state::version::{ChainId, parse_part_name};
+use crate::lsm::state::version::{ChainId, parse_part_name, subscriber_of};
 use crate::lsm::state::version::{FileKind, file_name};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -132,6 +132,11 @@ impl Listing {
     /// A file that is a single object as it was listed.
     pub(super) fn object(&self, name: &str) -> Option<ListedFile> {
         self.objects.get(name).cloned()
+    }
+
+    /// The files of subscribers.
+    pub(super) fn subscribers(&self) -> Vec<ListedFile> {
+        self.objects.values().filter(|file| subscriber_of(&file.name).is_some()).cloned().collect()
     }
 
     /// The names of all files, sorted; a chain without its first part is none.

@@ -7,14 +7,15 @@
 //!
 //! [`ObjectFolder`] is a [`Storage`](crate::io::Storage) with whole file names, over the objects. `chain` has the
 //! writable side of a chain, `seal` the part that ends it, `tag` what the others begin with, `stub` what stays of the
-//! first manifest, `owner` whose the objects are, `foreign` those of other stores, `checks` the checks of listings and
-//! conditions, `listing` the names of objects, `object_file` files that are written as a whole, `later_file` files that
-//! are opened when they are read, `parts_file` the parts of a chain as a file, `retired` the files that wait for their
-//! removal.
+//! first manifest, `owner` whose the objects are, `foreign` those of other stores, `followed` what followers see of
+//! them, `checks` the checks of listings and conditions, `listing` the names of objects, `object_file` files that are
+//! written as a whole, `later_file` files that are opened when they are read, `parts_file` the parts of a chain as a
+//! file, `retired` the files that wait for their removal.
 
 mod chain;
 mod checks;
 mod folder;
+mod followed;
 mod foreign;
 mod later_file;
 mod listing;

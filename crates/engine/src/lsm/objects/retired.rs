@@ -2,7 +2,7 @@
 
 use crate::io::local::sync::Mutex;
 use crate::io::unix_time_s;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Seconds between two collections.
 const REST_S: u64 = 1;
@@ -16,6 +16,8 @@ const REST_S: u64 = 1;
 pub(crate) struct RetiredFiles {
     grace_s: u64,
     files: Mutex<BTreeMap<String, u64>>,
+    /// Those whose grace period has passed, but that are kept for followers.
+    held: Mutex<BTreeMap<String, u64>>,
     /// When to look for files that are not known yet.
     next_search_s: Mutex<u64>,
     /// No collection begins before: one that failed is not repeated at once.
@@ -25,7 +27,8 @@ pub(crate) struct RetiredFiles {
 impl RetiredFiles {
     pub(super) fn new(grace_s: u64) -> Self {
         let next_search_s = Mutex::new(unix_time_s().saturating_add(grace_s));
-        Self { grace_s, files: Mutex::default(), next_search_s, rests_until_s: Mutex::default() }
+        let (files, held) = Default::default();
+        Self { grace_s, files, held, next_search_s, rests_until_s: Mutex::default() }
     }
 
     /// Lets a file wait from now on, unless it waits already.
@@ -35,11 +38,14 @@ impl RetiredFiles {
 
     /// Lets a file wait since a time, unless it waits already.
     pub(crate) fn add_since(&self, name: &str, since_s: u64) {
+        if self.held.lock().contains_key(name) {
+            return;
+        }
         self.files.lock().entry(name.to_owned()).or_insert(since_s);
     }
 
     pub(crate) fn has(&self, name: &str) -> bool {
-        self.files.lock().contains_key(name)
+        self.files.lock().contains_key(name) || self.held.lock().contains_key(name)
     }
 
     /// The time now. No time that is kept lies further in the future than it did when it was set.
@@ -80,8 +86,31 @@ impl RetiredFiles {
         self.files.lock().remove(name);
     }
 
-    /// All of them.
+    /// Lets a file stay after its grace period, until it is [released](Self::release).
+    pub(super) fn hold(&self, name: &str) {
+        if let Some(since_s) = self.files.lock().remove(name) {
+            self.held.lock().insert(name.to_owned(), since_s);
+        }
+    }
+
+    /// Lets those wait again that stayed, and are not kept any more.
+    pub(super) fn release(&self, kept: &BTreeSet<String>) {
+        let mut held = self.held.lock();
+        let (kept, released) = std::mem::take(&mut *held).into_iter().partition(|(name, _)| kept.contains(name));
+        *held = kept;
+        let released: BTreeMap<String, u64> = released;
+        self.files.lock().extend(released);
+    }
+
+    /// Seconds for which a file waits.
+    pub(in crate::lsm) fn grace_s(&self) -> u64 {
+        self.grace_s
+    }
+
+    /// All of them, also those that are kept for followers.
     pub(crate) fn all(&self) -> BTreeMap<String, u64> {
-        self.files.lock().clone()
+        let mut all = self.files.lock().clone();
+        all.extend(self.held.lock().clone());
+        all
     }
 }

@@ -6,7 +6,7 @@ use crate::lsm::core::store::Core;
 use crate::lsm::core::writer::WriterState;
 use crate::lsm::state::log_header::log_name;
 use crate::lsm::state::memtable_set::MemtableSet;
-use crate::lsm::state::version::ClosedLengths;
+use crate::lsm::state::version::{ClosedLengths, KeptChanges};
 
 /// Longer logs are flushed when a store is closed, in bytes: the next opening replays the rest in a millisecond, and
 /// reads it from an object store in the time of a request. A command that writes little leaves no table of its own.
@@ -63,7 +63,7 @@ impl Core {
         drop(shared);
         writer.sync()?;
         writer.finish_values()?;
-        self.keep_logs_of_no_entries(&writer)?;
+        let kept = self.keep_logs_of_no_entries(&writer)?;
         let mut shared = self.contents.lock();
         let recyclable = std::mem::take(&mut shared.recyclable);
         let mut logs = logs_of(&shared, &writer);
@@ -72,6 +72,7 @@ impl Core {
         value_files.extend(shared.state.value_files.iter().map(|(&number, meta)| (number, meta.bytes)));
         value_files.sort_unstable();
         let mut state = shared.state.clone();
+        kept.iter().for_each(|kept| state.kept.apply(kept));
         state.limit_tails(CLOSED_TAILS_BYTES_MAX);
         let is_flushed = memtable_sets(&shared, &writer)
             .all(|memtable_set| memtable_set.is_empty() && memtable_set.values.is_empty());
@@ -97,13 +98,13 @@ impl Core {
 
 impl Core {
     /// Keeps the logs of memtables without entries, which are forgotten now, for subscribers: they may have changes of
-    /// keyspaces that were dropped.
-    fn keep_logs_of_no_entries(&self, writer: &WriterState) -> Result<()> {
+    /// keyspaces that were dropped. On an object store it returns what the manifest is to have of them.
+    fn keep_logs_of_no_entries(&self, writer: &WriterState) -> Result<Vec<KeptChanges>> {
         let sealed: Vec<_> = self.contents.lock().sealed.iter().cloned().collect();
         let sets = || sealed.iter().map(|set| &**set).chain([&writer.active]);
         match sets().all(MemtableSet::is_empty) {
-            true => sets().try_for_each(|set| self.keep_logs(set)),
-            false => Ok(()),
+            true => sets().filter_map(|set| self.keep_logs(set).transpose()).collect(),
+            false => Ok(Vec::new()),
         }
     }
 }

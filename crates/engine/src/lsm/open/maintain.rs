@@ -5,9 +5,12 @@ use crate::error::{Advice, Call, Error, Result};
 use crate::io::local::sync::MutexGuard;
 use crate::lsm::core::shared::{SharedState, StateChange};
 use crate::lsm::core::store::Core;
+use crate::lsm::core::wal;
 use crate::lsm::core::writer::WriterState;
-use crate::lsm::state::entry::SEQUENCE_MAX;
+use crate::lsm::objects::ObjectFolder;
+use crate::lsm::state::entry::{SEQUENCE_MAX, decode_group};
 use crate::lsm::state::keyspace_tree::KeyspaceTree;
+use crate::lsm::state::log_header::log_name;
 use crate::lsm::state::memtable_set::{BackingLog, MemtableSet};
 use crate::lsm::state::version::{FileKind, ManifestEdit, StatedTypes, largest_number};
 use std::sync::Arc;
@@ -99,6 +102,11 @@ impl Core {
         let outcome = self.apply(shared, StateChange { edit, ..StateChange::default() });
         if outcome.is_err() {
             trees.iter().for_each(|tree| tree.mark_dropped(false));
+            if let Some(sequence) = last_sequence.filter(|_| self.files.objects.is_some()) {
+                // A follower may have seen the edit.
+                self.pass_numbers(shared, sequence, sequence);
+                (writer.next_sequence, writer.active.last_sequence) = (sequence + 1, sequence);
+            }
             return outcome;
         }
         if let Some(sequence) = last_sequence {
@@ -222,25 +230,64 @@ impl Core {
 
     /// Replaces a failed log: its memtables are sealed, to be flushed, and a new log is begun.
     fn restart_log(&self, writer: &mut WriterState, shared: &mut MutexGuard<'_, SharedState>) -> Result<()> {
-        if let (Some(objects), Some(failed)) = (&self.files.objects, writer.active.logs.last()) {
+        if let (Some(objects), Some(failed)) = (&self.files.objects, writer.active.logs.last().copied()) {
             // The part that failed may still arrive, and would change versions that readers have.
             objects.seal(FileKind::Log, failed.number, self.files.binding.nonce)?;
+            self.take_arrived(objects, writer, shared, failed.number)?;
         }
         let number = self.number_within(shared)?;
         let log = self.files.create_log(number, None, None)?;
         let memtables = shared.fresh_memtables();
         let last_sequence = writer.next_sequence - 1;
-        self.keep_gap(writer.active.last_sequence + 1, last_sequence)?;
+        let kept = self.keep_gap(shared, writer.active.last_sequence + 1, last_sequence)?;
         let mut next = MemtableSet::of(memtables.clone());
         (next.logs, next.last_sequence) = (vec![BackingLog { number, bytes: 0 }], last_sequence);
         next.reservation = self.reserve_for_memtables(0);
         let sealed = std::mem::replace(&mut writer.active, next);
         shared.sealed.push_back(Arc::new(sealed));
         let moved = std::mem::replace(&mut shared.active, memtables).into_keys().collect();
-        let edit =
-            ManifestEdit { logs_added: vec![number], last_sequence: Some(last_sequence), ..ManifestEdit::default() };
+        let edit = ManifestEdit {
+            logs_added: vec![number],
+            last_sequence: Some(last_sequence),
+            kept,
+            ..ManifestEdit::default()
+        };
         self.apply(shared, StateChange { edit, switched: moved, ..StateChange::default() })?;
         writer.log = Some(log);
+        Ok(())
+    }
+
+    /// Takes the groups of a log that failed, but whose parts the object store has: readers and followers may have seen
+    /// them.
+    fn take_arrived(
+        &self,
+        objects: &ObjectFolder,
+        writer: &mut WriterState,
+        shared: &mut MutexGuard<'_, SharedState>,
+        number: u64,
+    ) -> Result<()> {
+        let folder = objects.followed(self.files.manifest_number(), None)?;
+        let Some(file) = folder.open_followed(number, None)? else { return Ok(()) };
+        let name = log_name(number);
+        let malformed = || Error::damaged(self.files.storage.path(&name), 0, "a group of operations is malformed");
+        let binding = shared.state.binding_of(number);
+        wal::groups_behind(&*file, (binding, number), 0, None, &mut |group| {
+            let mut operations = decode_group(group).ok_or_else(malformed)?;
+            let last = operations.last().map_or(0, |operation| operation.sequence);
+            if last <= writer.active.last_sequence {
+                return Ok(true);
+            }
+            let has_room = writer.active.has_room(operations.len());
+            let make = |id| self.new_memtable_of(shared, id);
+            if !has_room || !writer.active.insert(group.to_vec(), &mut operations, make) {
+                return Err(Error::input(
+                    "a write that failed before does not fit into a memtable; open the store again",
+                ));
+            }
+            writer.active.last_sequence = last;
+            self.contents.show(last);
+            Ok(true)
+        })?;
         Ok(())
     }
 

@@ -256,10 +256,13 @@ fn open_once(
 }
 
 /// What a reader knows of a manifest, and of its parts.
-type KnownManifest = Option<(ReadManifest, KnownChain)>;
+pub(in crate::lsm) type KnownManifest = Option<(ReadManifest, KnownChain)>;
 
 /// Reads the newest manifest, or what of it is new to a reader. Also returns it as it is read now.
-fn read_on(objects: &ObjectFolder, before: KnownManifest) -> Result<(Option<RecoveredManifest>, KnownManifest)> {
+pub(in crate::lsm) fn read_on(
+    objects: &ObjectFolder,
+    before: KnownManifest,
+) -> Result<(Option<RecoveredManifest>, KnownManifest)> {
     objects.set_known(FileKind::Manifest, before.iter().map(|(read, known)| (read.number(), *known)));
     let Some((found, read)) = recover_on(objects, before.map(|(read, _)| read))? else { return Ok((None, None)) };
     let known = objects.end_chain(FileKind::Manifest, found.number, read.bytes)?;

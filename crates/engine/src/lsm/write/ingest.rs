@@ -363,7 +363,8 @@ impl Core {
         // After a failure the edit may still be durable, so the files stay until the next opening.
         incoming.tables.clear();
         incoming.entries.clear();
-        self.apply(&mut shared, change)?;
+        let applied = self.apply(&mut shared, change);
+        applied.inspect_err(|_| self.pass_numbers(&mut shared, first, last))?;
         admitted.into_iter().for_each(AdmittedStatement::publish);
         self.contents.show(last);
         drop(shared);

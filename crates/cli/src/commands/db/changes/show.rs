@@ -33,17 +33,19 @@ Examples:
   ogive db changes fruit --subscriber search --ack 0123456789abcdef-42
                                                     acknowledge what was handled up to there
   ogive db changes fruit --subscriber search --unsubscribe
+  ogive db changes s3://bucket/fruit --subscriber search --follow --every 5s
 
 Prints a JSON object for each change, as `ogive db apply` reads them: {\"put\": {\"keyspace\": ..., \"key\": ...,
 \"value\": ..., \"expires\": ...}}, or with \"remove\", \"remove_range\" or \"drop\". The last one of a batch has the
 \"position\" behind it. The records of ingested tables are printed as one batch. The store may be in use by another
 process.
 
-Without a subscriber, only changes that are not in tables yet are left. For a subscriber, the store keeps all changes
-that it has not acknowledged, up to a limit. Printing does not acknowledge: the program that handles the lines does, by
---ack with the position of the last batch that it has handled, so that no line is lost if it ends before that; after
-a restart it gets the batches again that it has not acknowledged. With --ack-printed, lines count as handled as soon as
-they are written: for a file; behind a pipe, what its reader has not handled when it ends is lost.";
+Without a subscriber, only changes that are not in tables yet are left, and on an object store those of the last minutes
+(each look for more is one listing there). For a subscriber, the store keeps all changes that it has not acknowledged,
+up to a limit. Printing does not acknowledge: the program that handles the lines does, by --ack with the position of the
+last batch that it has handled, so that no line is lost if it ends before that; after a restart it gets the batches
+again that it has not acknowledged. With --ack-printed, lines count as handled as soon as they are written: for a file;
+behind a pipe, what its reader has not handled when it ends is lost.";
 
 /// Print the changes of a store in their order, as JSON lines
 #[derive(Debug, clap::Args)]

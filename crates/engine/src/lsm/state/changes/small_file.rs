@@ -1,5 +1,5 @@
 //! Small files about changes: what is kept, and how far each subscriber has come. One is written as a whole, under
-//! another name, and renamed.
+//! another name, and renamed; as an object, by one request.
 //!
 //! ```text
 //! magic | format version: u32 | store: u64 | body | checksum: u32, with the store as identity and offset 0
@@ -50,6 +50,11 @@ impl SmallFile {
     /// # Errors
     /// Errors of the storage: the file is the one before, or the new one.
     pub(in crate::lsm) fn write(self, storage: &dyn Storage, name: &str, store: u64, body: &[u8]) -> Result<()> {
+        if storage.is_object_store() {
+            let mut file = storage.create_replacing(name)?;
+            file.append(&self.encode(store, body))?;
+            return file.sync();
+        }
         let new_name = format!("{name}{NEW_SUFFIX}");
         remove_if_present(storage, &new_name)?;
         let mut file = storage.create(&new_name)?;
@@ -65,6 +70,13 @@ impl SmallFile {
     /// # Errors
     /// Errors of the storage.
     pub(in crate::lsm) fn read(self, storage: &dyn Storage, name: &str, store: u64) -> Result<Option<Vec<u8>>> {
+        if storage.is_object_store() {
+            return match storage.read_whole(&[name.to_owned()]).pop().transpose() {
+                Ok(bytes) => Ok(bytes.and_then(|bytes| self.decode(store, &bytes).map(<[u8]>::to_vec))),
+                Err(Error { cause: Cause::Io(ErrorKind::NotFound), .. }) => Ok(None),
+                Err(error) => Err(error),
+            };
+        }
         let file = match storage.open(name) {
             Ok(file) if file.len() <= FILE_BYTES_MAX => file,
             Ok(_) | Err(Error { cause: Cause::Io(ErrorKind::NotFound), .. }) => return Ok(None),

@@ -1,6 +1,7 @@
 //! Manifest edits: changes of the state of a store, and their encoding.
 
 use super::index_record::IndexRecord;
+use super::kept_changes::KeptChanges;
 use super::keyspace_options::KeyspaceOptions;
 use super::levels::LEVELS;
 use super::table::{TableFileMeta, put_bytes, take_bytes};
@@ -58,6 +59,8 @@ pub(crate) struct ManifestEdit {
     pub(crate) options: Vec<(KeyspaceId, KeyspaceOptions)>,
     /// The times of a store with records that expire.
     pub(crate) times: Option<RecordedTimes>,
+    /// On an object store: what is kept for followers from now on, and not any more.
+    pub(crate) kept: Option<KeptChanges>,
 }
 
 /// The types of a keyspace, and how often they were stated: see [`PinnedTypes`](crate::lsm::PinnedTypes).
@@ -142,9 +145,14 @@ impl ManifestEdit {
             put_bytes(out, name.as_bytes());
             put_varint(out, *since_s);
         }
+        self.encode_newer(out);
+    }
+
+    /// Appends what edits of the first format do not have: nothing at all, if they could state it.
+    fn encode_newer(&self, out: &mut Vec<u8>) {
         let altered = || self.types.iter().filter(|(_, stated)| stated.forms.is_altered());
-        // Nothing at all in a store of the first format.
-        let has_options = !self.options.is_empty() || self.times.is_some();
+        let has_times = self.times.is_some() || self.kept.is_some();
+        let has_options = !self.options.is_empty() || has_times;
         let has_more = !self.indexes.is_empty() || has_options;
         if altered().next().is_some() || has_more {
             put_varint(out, altered().count() as u64);
@@ -167,18 +175,44 @@ impl ManifestEdit {
             put_varint(out, u64::from(*id));
             put_bytes(out, &options.encode());
         }
-        if let Some(RecordedTimes { told_ms, base_ms, since_boot }) = self.times {
+        if has_times {
+            let RecordedTimes { told_ms, base_ms, since_boot } = self.times.unwrap_or_default();
             let SinceBoot { boot, ms } = since_boot.unwrap_or(SinceBoot { boot: 0, ms: 0 });
             put_varint(out, told_ms);
             put_varint(out, base_ms);
-            out.extend_from_slice(&boot.to_le_bytes());
-            put_varint(out, ms);
+            if base_ms > 0 {
+                out.extend_from_slice(&boot.to_le_bytes());
+                put_varint(out, ms);
+            }
+        }
+        if let Some(kept) = &self.kept {
+            let mut bytes = Vec::new();
+            kept.encode(&mut bytes);
+            put_bytes(out, &bytes);
         }
     }
 
     /// Decodes an edit; `None` if the bytes are not one.
     pub(crate) fn decode(bytes: &[u8]) -> Option<Self> {
-        let (mut edit, at) = (Self::default(), &mut 0);
+        let at = &mut 0;
+        let mut edit = Self::decode_until_kept(bytes, at)?;
+        if *at < bytes.len() {
+            edit.kept = Some(KeptChanges::decode(take_bytes(bytes, at)?)?);
+            // Without times, zeros are in their place.
+            edit.times = edit.times.filter(|times| *times != RecordedTimes::default());
+        }
+        (*at == bytes.len()).then_some(edit)
+    }
+
+    /// As [`Self::decode`], for one that states nothing of what is kept: such an edit is a part of that.
+    pub(in crate::lsm::state::version) fn decode_without_kept(bytes: &[u8]) -> Option<Self> {
+        let at = &mut 0;
+        let edit = Self::decode_until_kept(bytes, at)?;
+        (*at == bytes.len()).then_some(edit)
+    }
+
+    fn decode_until_kept(bytes: &[u8], at: &mut usize) -> Option<Self> {
+        let mut edit = Self::default();
         for _ in 0..take_varint(bytes, at)? {
             let id = take_keyspace(bytes, at)?;
             edit.keyspaces_created.push((id, String::from_utf8(take_bytes(bytes, at)?.to_vec()).ok()?));
@@ -232,14 +266,20 @@ impl ManifestEdit {
         }
         if *at < bytes.len() {
             let (told_ms, base_ms) = (take_varint(bytes, at)?, take_varint(bytes, at)?);
-            let boot = u64::from_le_bytes(*bytes.get(*at..)?.first_chunk()?);
-            *at += size_of::<u64>();
-            let since_boot = Some(SinceBoot { boot, ms: take_varint(bytes, at)? }).filter(|since| since.boot != 0);
+            let since_boot = if base_ms > 0 { take_since_boot(bytes, at)? } else { None };
             edit.times = Some(RecordedTimes { told_ms, base_ms, since_boot });
         }
         let sequence_fits = edit.last_sequence.is_none_or(|sequence| sequence <= SEQUENCE_MAX);
-        (*at == bytes.len() && sequence_fits).then_some(edit)
+        sequence_fits.then_some(edit)
     }
+}
+
+/// What is known of the boot; `None` if the bytes are not that.
+fn take_since_boot(bytes: &[u8], at: &mut usize) -> Option<Option<SinceBoot>> {
+    let boot = u64::from_le_bytes(*bytes.get(*at..)?.first_chunk()?);
+    *at += size_of::<u64>();
+    let since_boot = SinceBoot { boot, ms: take_varint(bytes, at)? };
+    Some(Some(since_boot).filter(|since| since.boot != 0))
 }
 
 fn put_place(out: &mut Vec<u8>, keyspace: KeyspaceId, level: usize) {

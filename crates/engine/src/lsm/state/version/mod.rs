@@ -7,6 +7,7 @@
 mod edit;
 mod file_names;
 mod index_record;
+mod kept_changes;
 mod kept_names;
 mod keyspace_options;
 mod levels;
@@ -25,6 +26,8 @@ pub(crate) use file_names::{
     FileKind, LOCK_NAME, file_name, final_name, ingestion_sort_name, largest_number, parse_file_name,
 };
 pub(crate) use index_record::{INDEX_PREFIX, IndexRecord, index_name};
+pub(crate) use kept_changes::KeptChanges;
+pub(in crate::lsm) use kept_changes::{DroppedKeyspace, KeptLogs, KeptTable};
 pub(in crate::lsm) use kept_names::{
     NEW_SUFFIX, RECORD_NAME, is_kept_file, is_name_of_changes, is_subscriber_name, kept_name, subscriber_file,
     subscriber_of,

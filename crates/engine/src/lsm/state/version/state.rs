@@ -3,6 +3,7 @@
 use super::edit::{ManifestEdit, StatedTypes};
 use super::file_names::FILE_NUMBER_MAX;
 use super::index_record::{INDEX_PREFIX, IndexRecord};
+use super::kept_changes::KeptChanges;
 use super::keyspace_options::KeyspaceOptions;
 use super::levels::KeyspaceLevels;
 use super::manifest::{ALTERED_FORMAT, EXPIRING_FORMAT, INDEXED_FORMAT, OPTIONS_FORMAT, newest_format};
@@ -89,6 +90,8 @@ pub(crate) struct ManifestState {
     pub(crate) format: u32,
     /// On an object store: files that wait for their removal, with the time since when, as of the last full state.
     pub(crate) retired: BTreeMap<String, u64>,
+    /// On an object store: what is kept for followers.
+    pub(crate) kept: KeptChanges,
     /// The times of a store with records that expire.
     pub(crate) times: Option<RecordedTimes>,
     /// Keyspace numbers by name.
@@ -155,6 +158,7 @@ impl ManifestState {
             known: BTreeSet::new(),
             format: newest_format(),
             retired: BTreeMap::new(),
+            kept: KeptChanges::default(),
             times: None,
         }
     }
@@ -203,6 +207,7 @@ impl ManifestState {
     /// Turns this into the state of a copy, in which tables have names of their own and nothing waits for its removal.
     pub(crate) fn begin_copy(&mut self) {
         self.retired.clear();
+        self.kept = KeptChanges::default();
         for keyspace in self.keyspaces.values_mut() {
             keyspace.levels.forget_objects();
         }
@@ -321,6 +326,7 @@ impl ManifestState {
         self.bound.extend(edit.bound.iter().copied());
         self.known.extend(&edit.known);
         self.retired.extend(edit.retired.iter().cloned());
+        edit.kept.iter().for_each(|kept| self.kept.apply(kept));
         self.note_times(edit.times);
         for &(number, bytes) in &edit.value_files_added {
             self.check_unused(number)?;
@@ -377,6 +383,7 @@ impl ManifestState {
             options: self.options(),
             retired: self.retired.iter().map(|(name, &since_s)| (name.clone(), since_s)).collect(),
             times: self.times,
+            kept: Some(&self.kept).filter(|kept| !kept.is_empty()).cloned(),
             ..ManifestEdit::default()
         }
     }

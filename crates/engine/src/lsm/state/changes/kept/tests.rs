@@ -3,7 +3,9 @@
 use super::*;
 use crate::block::test_examples::example as document_example;
 use crate::io::MemoryStorage;
-use crate::lsm::state::version::{is_name_of_changes, is_subscriber_name};
+use crate::lsm::state::version::{
+    DroppedKeyspace, KeptLogs, KeptTable, StatedTypes, is_name_of_changes, is_subscriber_name,
+};
 use crate::types::{KeyType, RecordType, ValueType};
 use proptest::prelude::*;
 
@@ -16,9 +18,10 @@ fn example() -> KeptChanges {
     let types = StatedTypes { generation: 1, ..StatedTypes::next(types.into()) };
     let set = KeptLogs { last: 42, since_s: 1_800_000_000, bytes: 300, logs: vec![(7, 0x1111)], values: vec![9] };
     KeptChanges {
+        after: 40,
         sets: [set].into(),
-        tables: [(43, KeptTable { keyspace: 0, number: 12, bytes: 4096 })].into(),
-        dropped: [(45, vec![DroppedKeyspace { id: 2, name: "fruit".into(), types }])].into(),
+        tables: [(43, KeptTable { number: 12, bytes: 4096, since_s: 1_800_000_001, ..KeptTable::default() })].into(),
+        dropped: [(45, vec![DroppedKeyspace { since_s: 1_800_000_002, id: 2, name: "fruit".into(), types }])].into(),
         gaps: [(46, 48)].into(),
     }
 }
@@ -65,10 +68,10 @@ fn records_and_subscribers_come_back_and_damage_is_noticed() {
 #[test]
 fn the_oldest_changes_are_forgotten_first() {
     let set = |last, since_s| KeptLogs { last, since_s, bytes: 100, logs: vec![(last, 1)], values: vec![last] };
-    let table = KeptTable { keyspace: 0, number: 99, bytes: 50 };
+    let table = KeptTable { number: 99, bytes: 50, ..KeptTable::default() };
     let all = KeptChanges {
         sets: [set(10, 5), set(20, 6), set(30, 7)].into(),
-        tables: [(9, table), (25, table)].into(),
+        tables: [(9, table.clone()), (25, table)].into(),
         gaps: [(15, 20), (21, 22)].into(),
         ..KeptChanges::default()
     };

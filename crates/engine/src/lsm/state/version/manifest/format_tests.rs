@@ -10,10 +10,11 @@ use crate::lsm::state::expiry::rule::ExpiryRule;
 use crate::lsm::state::expiry::store_time::RecordedTimes;
 use crate::lsm::state::value_forms::ValueForms;
 use crate::lsm::state::version::{
-    ALTERED_FORMAT, EXPIRING_FORMAT, INDEXED_FORMAT, IndexRecord, KeyspaceOptions, ManifestEdit, ManifestState,
-    OPTIONS_FORMAT, StatedTypes, TableFileMeta,
+    ALTERED_FORMAT, EXPIRING_FORMAT, INDEXED_FORMAT, IndexRecord, KeptChanges, KeptLogs, KeyspaceOptions, ManifestEdit,
+    ManifestState, OPTIONS_FORMAT, StatedTypes, TableFileMeta,
 };
 use crate::types::{IndexDefinition, KeyType, RecordType, ValueType};
+use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::sync::Arc;
 use std::time::Duration;
@@ -130,7 +131,7 @@ fn the_documents_stub_is_what_the_code_writes_and_reads() {
     for number in [1, 2] {
         Manifest::create(&storage, number, &state, None).unwrap();
     }
-    folder.collect(state.owner, None, |_| false).unwrap();
+    folder.collect(state.owner, None, |_| false, |_| Ok(BTreeSet::new())).unwrap();
     let name = "manifest-000001-00000000";
     check("stub", &memory.content(name).unwrap());
     assert_eq!(recover(&*storage).unwrap().unwrap().number, 2);
@@ -218,6 +219,34 @@ fn the_documents_index_is_what_the_code_writes_and_reads_in_a_manifest_of_the_th
     let of_itself = IndexRecord { owner: 1, ..IndexRecord::clone(&complete) };
     let edit = ManifestEdit { indexes: vec![(1, Arc::new(of_itself))], ..ManifestEdit::default() };
     assert!(recovered.apply(&edit).is_err());
+}
+
+#[test]
+fn the_documents_kept_changes_are_what_the_code_writes_and_reads_in_an_edit() {
+    let (last, since_s, bytes) = (42, 1_800_000_000, 300);
+    let set = KeptLogs { last, since_s, bytes, logs: vec![(7, 0x1111)], values: Vec::new() };
+    let kept = KeptChanges { after: 40, sets: [set].into(), ..KeptChanges::default() };
+    let edit = ManifestEdit { kept: Some(kept.clone()), ..ManifestEdit::default() };
+    let (mut code, mut plain) = (Vec::new(), Vec::new());
+    edit.encode(&mut code);
+    ManifestEdit::default().encode(&mut plain);
+    check("kept", &code[plain.len()..]);
+    assert_eq!(ManifestEdit::decode(&code), Some(edit.clone()));
+    let times = Some(RecordedTimes { told_ms: 2, base_ms: 1, since_boot: None });
+    let both = ManifestEdit { times, ..edit.clone() };
+    code.clear();
+    both.encode(&mut code);
+    assert_eq!(ManifestEdit::decode(&code), Some(both));
+    // What is kept within what is kept is refused: an edit of dropped keyspaces has none.
+    assert!(ManifestEdit::decode_without_kept(&code).is_none());
+    let state = new_store().apply(&edit).unwrap();
+    let next = ManifestEdit { kept: Some(KeptChanges { after: 42, ..KeptChanges::default() }), ..edit };
+    let after = state.apply(&next).unwrap();
+    assert_eq!((&state.kept, after.kept.after, after.kept.sets.len()), (&kept, 42, 0));
+    // A manifest of the whole state has it.
+    let storage: Arc<dyn Storage> = Arc::new(MemoryStorage::new());
+    Manifest::create(&storage, 2, &state, None).unwrap();
+    assert_eq!(recover(&*storage).unwrap().unwrap().state.kept, kept);
 }
 
 #[test]
