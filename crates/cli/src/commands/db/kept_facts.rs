@@ -64,7 +64,7 @@ impl KeptFacts {
         }
         if keyspace.is_none() {
             facts.subscribers = match db.subscriber_stats() {
-                // There are none where changes cannot be followed.
+                // There are none where files cannot be listed.
                 Err(Error { cause: Cause::Unsupported, .. }) => Vec::new(),
                 found => found?,
             };

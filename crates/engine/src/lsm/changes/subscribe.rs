@@ -4,10 +4,10 @@
 use crate::error::{Error, Result};
 use crate::io::Storage;
 use crate::lsm::core::store::Core;
-use crate::lsm::state::changes::kept::{self, KeptChanges};
+use crate::lsm::state::changes::kept;
 use crate::lsm::state::changes::position::ChangePosition;
 use crate::lsm::state::entry::{SEQUENCE_MAX, Sequence};
-use crate::lsm::state::version::is_subscriber_name;
+use crate::lsm::state::version::{KeptChanges, is_subscriber_name};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
