@@ -3,8 +3,6 @@
 
 use super::proxy::Proxy;
 use super::server::{BUCKET, Place};
-use std::io::{BufRead, BufReader};
-use std::process::Stdio;
 use std::sync::{Arc, Mutex};
 
 fn url(name: &str) -> String {
@@ -131,38 +129,6 @@ fn what_is_no_store_or_no_url_is_told() {
     let http = format!("{}/{BUCKET}/told/new", place.server.endpoint());
     place.run(&["db", "put", &http, "a", "b"]).complains_of(&["http is read only"]);
     place.run(&["db", "backups", &url("told/none")]).complains_of(&["s3://bucket/told/none contains no backups"]);
-}
-
-/// Each command opens the store, writes and closes it; the follower is another process.
-#[test]
-fn changes_of_a_store_by_url_are_followed_archived_and_restored() {
-    let Some(place) = Place::new() else { return };
-    let (store, kept, before) = (url("followed/store"), url("followed/kept"), url("followed/before"));
-    place.prints(&["db", "put", &store, "apple", "red"]);
-    let changes = || place.prints(&["db", "changes", &store, "--subscriber", "search"]);
-    assert_eq!(changes(), "");
-    place.prints(&["db", "put", &store, "pear", "green"]);
-    place.prints(&["db", "backup", &store, &kept, "--archive-logs"]);
-    place.prints(&["db", "put", &store, "fig", "purple"]);
-    place.prints(&["db", "archive", &store, &kept]);
-    place.prints(&["db", "delete", &store, "--from", "a", "--to", "z"]);
-    let printed = changes();
-    let kinds: Vec<bool> = ["pear", "fig", "remove_range"].iter().map(|word| printed.contains(word)).collect();
-    assert!(printed.lines().count() == 3 && kinds == [true; 3], "{printed}");
-    assert_eq!(changes(), "");
-    place.prints(&["db", "archive", &store, &kept]);
-    let list: serde_json::Value = serde_json::from_str(&place.prints(&["db", "backups", &kept, "--json"])).unwrap();
-    let position = list["archived"][1]["position"].as_str().unwrap();
-    place.prints(&["db", "restore", &kept, &before, "--until", position]);
-    assert_eq!(place.prints(&["get", &before, "fig"]).trim(), "purple");
-    let follow = ["db", "changes", &store, "--subscriber", "search", "--follow", "--every", "100ms"];
-    let mut follower = place.command(&follow).stdout(Stdio::piped()).spawn().unwrap();
-    place.prints(&["db", "put", &store, "kiwi", "brown"]);
-    let (mut line, stdout) = (String::new(), follower.stdout.take().unwrap());
-    BufReader::new(stdout).read_line(&mut line).unwrap();
-    follower.kill().unwrap();
-    follower.wait().unwrap();
-    assert!(line.contains("kiwi") && line.contains("position"), "{line}");
 }
 
 /// What is read for one key of a store that was closed: a listing, its manifest and a block, in less than 100 kB. The
