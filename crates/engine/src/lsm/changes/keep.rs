@@ -171,10 +171,11 @@ impl Core {
     ) -> Result<BTreeSet<String>> {
         let found = listed_subscribers(objects.bucket(), self.files.binding.store, listed)?;
         let mut shared = self.contents.lock();
-        // Changes of logs that are needed are older than a drop of a keyspace may be.
+        // Logs that are needed may have changes before a drop of a keyspace. It keeps no file, and waits for them.
         let mut memtables = shared.active.values();
         let is_flushed = shared.sealed.is_empty() && memtables.all(|memtable| memtable.is_empty());
-        let newest = if is_flushed { shared.state.last_sequence } else { shared.state.kept.last() };
+        let waits = !is_flushed && shared.state.kept.tables.is_empty();
+        let newest = if waits { shared.state.kept.last() } else { shared.state.last_sequence };
         let needed = found.into_values().min().map_or(newest, |needed| needed.min(newest));
         let kept = &mut shared.state.kept;
         let now_s = unix_time_s();
