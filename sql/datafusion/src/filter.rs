@@ -7,8 +7,24 @@ use datafusion::common::{Column, ScalarValue};
 use datafusion::logical_expr::expr::{InList, Like, ScalarFunction};
 use datafusion::logical_expr::{Between, BinaryExpr, Expr, Operator};
 
+/// What conditions tell of the columns of a key.
+pub(crate) struct KnownKeys {
+    /// The keys for which those conditions are true that were taken into account.
+    pub(crate) keys: KeySet,
+    /// For each condition, whether it was.
+    pub(crate) is_used: Vec<bool>,
+    /// The values of each of the first columns, as far as the keys are chosen by them.
+    pub(crate) values: Vec<KeySet>,
+}
+
 /// The keys for which conditions are true, and for each condition whether it was taken into account.
 pub(crate) fn keys_of(key: &KeyColumns, conditions: &[&Expr]) -> (KeySet, Vec<bool>) {
+    let KnownKeys { keys, is_used, .. } = known_keys(key, conditions);
+    (keys, is_used)
+}
+
+/// As [`keys_of`], with what is known of each column.
+pub(crate) fn known_keys(key: &KeyColumns, conditions: &[&Expr]) -> KnownKeys {
     let mut columns: Vec<Option<KeySet>> = vec![None; key.columns().len()];
     let places: Vec<Option<usize>> = conditions
         .iter()
@@ -31,7 +47,7 @@ pub(crate) fn keys_of(key: &KeyColumns, conditions: &[&Expr]) -> (KeySet, Vec<bo
         },
     });
     let is_used = is_used.collect();
-    (keys, is_used)
+    KnownKeys { keys, is_used, values: columns.into_iter().take(used).flatten().collect() }
 }
 
 /// Whether a condition is about one of the columns.

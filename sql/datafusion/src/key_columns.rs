@@ -84,11 +84,17 @@ impl KeyColumns {
     /// The order of the rows, as far as it is that of columns.
     pub(crate) fn ordering(&self) -> Option<LexOrdering> {
         let ordered = self.columns.iter().take_while(|part| part.order == PartOrder::Same);
-        LexOrdering::new(ordered.map(|part| {
-            let nulls_first = part.component.nulls == NullOrder::First;
-            let options = SortOptions { descending: part.component.descending, nulls_first };
-            PhysicalSortExpr::new(Arc::new(Column::new(&part.name, part.position)), options)
-        }))
+        LexOrdering::new(
+            ordered.map(|part| {
+                PhysicalSortExpr::new(Arc::new(Column::new(&part.name, part.position)), part.sort_options())
+            }),
+        )
+    }
+
+    /// The positions of the columns by which the rows are ordered, in that order, and the direction of each.
+    pub(crate) fn ordered_columns(&self) -> impl Iterator<Item = (usize, SortOptions)> {
+        let ordered = self.columns.iter().take_while(|part| part.order == PartOrder::Same);
+        ordered.map(|part| (part.position, part.sort_options()))
     }
 
     /// The values of the components of a key, as many as [`Self::ordering`] has; `None` if one has no value of the type
@@ -214,6 +220,10 @@ fn is_negative_zero(literal: &ScalarValue) -> bool {
 }
 
 impl KeyPart {
+    fn sort_options(&self) -> SortOptions {
+        SortOptions { descending: self.component.descending, nulls_first: self.component.nulls == NullOrder::First }
+    }
+
     /// Whether greater values come first.
     pub(crate) fn is_descending(&self) -> bool {
         self.component.descending

@@ -49,10 +49,10 @@ mod join;
 mod key_columns;
 mod key_lists;
 mod key_set;
-mod last_rows;
 mod metrics;
 mod null_lists;
 mod open;
+mod order;
 mod packed_keys;
 mod parse;
 mod partition;
@@ -63,6 +63,7 @@ mod single_value;
 mod source;
 mod store_schema;
 mod table;
+mod transaction;
 mod unambiguous_filters;
 mod unary;
 mod url;
@@ -82,6 +83,7 @@ pub use single_value::aggregate_function;
 pub use source::{OgiveSource, PartitionRows, partition_rows};
 pub use store_schema::StoreSchema;
 pub use table::OgiveTable;
+pub use transaction::{begin_transaction, has_transaction, transact, with_transactions};
 pub use url::UrlTables;
 pub use write::{
     KeyRangesExec, PartsNode, PartsPlanner, PartsStep, SampleKeysExec, StagedNames, Staging, TablesPlace, WriteRequest,

@@ -8,10 +8,11 @@ use crate::float_bounds::{LeaveOutFloatBounds, LeaveOutFloatConditions};
 use crate::in_list::KEY_LIST;
 use crate::join::{FenceMerges, FencePlanner, KeyJoinPlanner, MarkKeyJoins, with_fenced_unions};
 use crate::key_lists::{PackKeyLists, UnpackKeyLists};
-use crate::last_rows::ReadLastRows;
 use crate::null_lists::SeparateNullsOfLists;
+use crate::order::{ReadInIndexOrder, ReadLastRows};
 use crate::relation::OgiveOptions;
 use crate::single_value::{AggregateScalarSubqueries, SINGLE_VALUE};
+use crate::transaction::SessionTransaction;
 use crate::unambiguous_filters::UnambiguousFilters;
 use crate::write::{ChangePlanner, OgiveFormatFactory, PartsPlanner, with_changes};
 use async_trait::async_trait;
@@ -92,8 +93,8 @@ pub fn with_key_joins(mut builder: SessionStateBuilder) -> SessionStateBuilder {
         "FilterPushdown(Post)" => Arc::new(UnambiguousFilters { rule }) as Arc<_>,
         _ => rule,
     });
-    let first: [Arc<dyn PhysicalOptimizerRule + Send + Sync>; 2] =
-        [Arc::new(LeaveOutFloatBounds), Arc::new(FenceMerges)];
+    let first: [Arc<dyn PhysicalOptimizerRule + Send + Sync>; 3] =
+        [Arc::new(LeaveOutFloatBounds), Arc::new(FenceMerges), Arc::new(ReadInIndexOrder)];
     let analyzer = &mut builder.analyzer().get_or_insert_default().rules;
     analyzer.insert(0, Arc::new(CompareLiteralsExactly));
     analyzer.insert(1, Arc::new(PackKeyLists));
@@ -121,6 +122,7 @@ struct KeyQueryPlanner {
 #[async_trait]
 impl QueryPlanner for KeyQueryPlanner {
     async fn create_physical_plan(&self, plan: &LogicalPlan, session: &dyn Session) -> Result<Arc<dyn ExecutionPlan>> {
+        SessionTransaction::refuse_plan(plan)?;
         let extensions: Vec<Arc<dyn ExtensionPlanner + Send + Sync>> =
             vec![Arc::new(KeyJoinPlanner), Arc::new(PartsPlanner), Arc::new(FencePlanner), Arc::new(ChangePlanner)];
         let planner = DefaultPhysicalPlanner::with_extension_planners(extensions);

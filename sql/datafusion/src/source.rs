@@ -5,12 +5,12 @@ use crate::in_list::in_words;
 use crate::key_set::{KeyRange, KeySet};
 use crate::metrics::ScanMetrics;
 use crate::partition::split;
-use crate::relation::{Relation, RelationIdentity, ScanRequest};
+use crate::relation::{IndexOrder, OrderedPart, Relation, RelationIdentity, ScanRequest};
 use arrow_schema::SchemaRef;
 use datafusion::common::tree_node::TreeNodeRecursion;
 use datafusion::config::ConfigOptions;
 use datafusion::datasource::listing::PartitionedFile;
-use datafusion::datasource::physical_plan::{FileOpenFuture, FileOpener, FileScanConfig, FileSource};
+use datafusion::datasource::physical_plan::{FileGroup, FileOpenFuture, FileOpener, FileScanConfig, FileSource};
 use datafusion::datasource::projection::{ProjectionOpener, SplitProjection};
 use datafusion::datasource::table_schema::TableSchema;
 use datafusion::error::{DataFusionError, Result};
@@ -69,6 +69,13 @@ pub fn partition_rows(file: &PartitionedFile) -> Option<PartitionRows> {
     Some(PartitionRows { relation: *relation, ranges: keys.ranges().collect(), rows: *rows })
 }
 
+/// The part of a scan with these keys; `None` if there is no such relation.
+pub(crate) fn file_of(relations: &[Arc<dyn Relation>], part: PartitionKeys) -> Option<PartitionedFile> {
+    let relation = relations.get(part.relation)?;
+    let file = PartitionedFile::new(relation.identity().location.clone(), relation.bytes().max(1));
+    Some(file.with_extension(part))
+}
+
 /// Conditions that were pushed down, for `EXPLAIN`. They are put into words when it asks: a list may have a million
 /// values.
 #[derive(Clone)]
@@ -91,9 +98,32 @@ pub struct OgiveSource {
     conditions: Conditions,
     /// The index from which the keys are.
     index: Option<Arc<str>>,
+    /// The orders in which indexes lead to the rows.
+    orders: Option<Arc<OrderChoice>>,
+    /// That in which they are read.
+    order: Option<Arc<ReadOrder>>,
     /// What becomes known while the query runs.
     dynamic: Option<Arc<dyn PhysicalExpr>>,
     metrics: ExecutionPlanMetricsSet,
+}
+
+/// The orders in which indexes lead to the rows of a scan.
+#[derive(Debug)]
+pub(crate) struct OrderChoice {
+    pub(crate) orders: Vec<IndexOrder>,
+    /// Whether the conditions of the scan are checked right above it.
+    pub(crate) is_checked: bool,
+    /// About how many rows are worth as much when they are looked up as what is read otherwise.
+    pub(crate) otherwise: u64,
+}
+
+/// An order in which rows are read.
+#[derive(Debug)]
+pub(crate) struct ReadOrder {
+    pub(crate) order: IndexOrder,
+    pub(crate) part: OrderedPart,
+    /// The rows that are enough, whatever is above.
+    pub(crate) limit: Option<usize>,
 }
 
 impl OgiveSource {
@@ -108,6 +138,8 @@ impl OgiveSource {
             last: None,
             conditions,
             index: None,
+            orders: None,
+            order: None,
             dynamic: None,
             metrics: ExecutionPlanMetricsSet::new(),
         }
@@ -135,6 +167,25 @@ impl OgiveSource {
 
     pub(crate) fn by_index(self, index: Option<String>) -> Self {
         Self { index: index.map(Into::into), ..self }
+    }
+
+    pub(crate) fn with_orders(self, orders: Option<OrderChoice>) -> Self {
+        Self { orders: orders.map(Arc::new), ..self }
+    }
+
+    /// The orders in which its rows may be read; `None` if that is decided, or there are none.
+    pub(crate) fn orders(&self) -> Option<&OrderChoice> {
+        self.orders.as_deref().filter(|orders| self.order.is_none() && !orders.orders.is_empty())
+    }
+
+    pub(crate) fn in_order(self, order: ReadOrder) -> Self {
+        Self { order: Some(Arc::new(order)), index: None, ..self }
+    }
+
+    /// One partition with all rows.
+    pub(crate) fn all_rows(&self, rows: u64) -> Vec<FileGroup> {
+        let part = PartitionKeys { relation: 0, keys: KeySet::all(), rows, is_hint: false };
+        vec![FileGroup::new(file_of(&self.relations, part).into_iter().collect())]
     }
 
     pub(crate) fn descending(self, is_descending: bool) -> Self {
@@ -169,11 +220,15 @@ impl FileSource for OgiveSource {
             relations: self.relations.clone(),
             columns: self.projection.file_indices.clone(),
             batch_rows: self.batch_rows,
-            limit: config.limit.or(self.last()),
+            limit: match self.order.as_ref().and_then(|order| order.limit) {
+                Some(first) => Some(config.limit.map_or(first, |limit| limit.min(first))),
+                None => config.limit.or(self.last()),
+            },
+            order: self.order.clone(),
             // A limit of the scan is of the first rows in the order of the key, before anything else is known of them:
             // a sort below it was left out for that order.
             is_descending: self.is_descending && config.limit.is_none(),
-            dynamic: self.dynamic.clone().filter(|_| config.limit.is_none()),
+            dynamic: self.dynamic.clone().filter(|_| config.limit.is_none() && self.order.is_none()),
             metrics: ScanMetrics::new(&self.metrics, partition),
         };
         ProjectionOpener::try_new(self.projection.clone(), Arc::new(opener), self.table_schema.file_schema())
@@ -206,6 +261,11 @@ impl FileSource for OgiveSource {
         }
         if let Some(index) = &self.index {
             write!(formatter, ", index={index}")?;
+        }
+        if let Some(ReadOrder { order, part, limit }) = self.order.as_deref() {
+            let direction = if part.is_descending { "reversed order" } else { "order" };
+            write!(formatter, ", index={}, in its {direction}", order.name())?;
+            limit.map_or(Ok(()), |limit| write!(formatter, ", first={limit}"))?;
         }
         if self.is_descending {
             write!(formatter, ", descending")?;
@@ -248,6 +308,10 @@ impl FileSource for OgiveSource {
         let reversed: Vec<PhysicalSortExpr> =
             order.iter().map(|sort| PhysicalSortExpr { expr: sort.expr.clone(), options: !sort.options }).collect();
         let [relation] = &self.relations[..] else { return Ok(SortOrderPushdownResult::Unsupported) };
+        // Rows in the order of an index are in the best one that there is.
+        if self.order.is_some() {
+            return Ok(SortOrderPushdownResult::Unsupported);
+        }
         if !relation.reads_backwards() || reversed.is_empty() || !properties.ordering_satisfy(reversed)? {
             return Ok(SortOrderPushdownResult::Unsupported);
         }
@@ -281,6 +345,7 @@ struct RelationOpener {
     batch_rows: usize,
     limit: Option<usize>,
     is_descending: bool,
+    order: Option<Arc<ReadOrder>>,
     dynamic: Option<Arc<dyn PhysicalExpr>>,
     metrics: ScanMetrics,
 }
@@ -298,7 +363,7 @@ impl FileOpener for RelationOpener {
             is_descending: self.is_descending,
             metrics: self.metrics.clone(),
         };
-        let is_hint = part.is_hint;
+        let (is_hint, order) = (part.is_hint, self.order.clone());
         let dynamic =
             self.dynamic.clone().map(|condition| DynamicKeys { condition, generation: None, rows: part.rows });
         // Other engines split files by their bytes.
@@ -319,7 +384,10 @@ impl FileOpener for RelationOpener {
             if let Some(keys) = dynamic.as_mut().map(|dynamic| dynamic.keys(&*relation)).transpose()?.flatten() {
                 request.keys = request.keys.intersection(&keys);
             }
-            let mut scan = relation.scan(request)?;
+            let mut scan = match order.as_deref() {
+                Some(ReadOrder { order, part, .. }) => relation.scan_in_order(order, *part, request)?,
+                None => relation.scan(request)?,
+            };
             while let Some(batch) = scan.next() {
                 let is_last = batch.is_err();
                 // The receiver is gone when the query ends.

@@ -4,9 +4,10 @@ use crate::blocking::{blocking, is_of_cluster};
 use crate::filter::keys_of;
 use crate::key_set::KeySet;
 use crate::partition::{count, cut};
-use crate::relation::{OgiveOptions, Relation, RelationIdentity, RowCount, TableRelation};
+use crate::relation::{ByIndexes, OgiveOptions, Relation, RelationIdentity, RowCount, TableRelation};
 use crate::side_by_side::side_by_side;
-use crate::source::{Conditions, OgiveSource, PartitionKeys, PartitionRows};
+use crate::source::{Conditions, OgiveSource, OrderChoice, PartitionKeys, PartitionRows, file_of};
+use crate::transaction::{OpenTransaction, SessionTransaction};
 use crate::write::{RowSink, WriteRequest, WriteTarget};
 use arrow_schema::{DataType, SchemaRef};
 use async_trait::async_trait;
@@ -82,6 +83,8 @@ struct KeyScan {
     filters: Arc<[Expr]>,
     keys: KeySet,
     index: Option<String>,
+    /// The orders in which indexes lead to the rows.
+    orders: Option<OrderChoice>,
     limit: Option<usize>,
 }
 
@@ -186,6 +189,24 @@ impl OgiveTable {
         Ok(self.relations())
     }
 
+    /// The transaction of a session that reads and writes its rows, if one has begun.
+    ///
+    /// # Errors
+    /// One that has begun in another store; those of opening the store for writing.
+    pub(crate) async fn transaction(&self, session: &dyn Session) -> Result<Option<Arc<OpenTransaction>>> {
+        let (Some(transaction), Some((identity, _))) = (SessionTransaction::of(session), self.keyspace()) else {
+            return Ok(None);
+        };
+        blocking(move || transaction.at(&identity.location)).await
+    }
+
+    /// The relations as a statement of a session reads them.
+    async fn relations_for(&self, session: &dyn Session) -> Result<Relations> {
+        let Some(transaction) = self.transaction(session).await? else { return self.current().await };
+        let identity = self.first().identity().clone();
+        Ok(Arc::new([blocking(move || transaction.relation(&identity)).await?]))
+    }
+
     /// Opens the table again if rows were inserted since it was opened; waits for storage.
     ///
     /// # Errors
@@ -223,13 +244,7 @@ impl OgiveTable {
     #[must_use]
     pub fn partition(&self, rows: &PartitionRows) -> Option<PartitionedFile> {
         let keys = KeySet::of(rows.ranges.clone());
-        Self::file(&self.relations(), PartitionKeys { relation: rows.relation, keys, rows: rows.rows, is_hint: false })
-    }
-
-    fn file(relations: &[Arc<dyn Relation>], part: PartitionKeys) -> Option<PartitionedFile> {
-        let relation = relations.get(part.relation)?;
-        let file = PartitionedFile::new(relation.identity().location.clone(), relation.bytes().max(1));
-        Some(file.with_extension(part))
+        file_of(&self.relations(), PartitionKeys { relation: rows.relation, keys, rows: rows.rows, is_hint: false })
     }
 
     /// What is read, and of which time.
@@ -293,7 +308,11 @@ impl OgiveTable {
         Ok(plan)
     }
 
-    fn statistics_of(relations: &[Arc<dyn Relation>], rows: RowCount, ends: Option<&(Vec<u8>, Vec<u8>)>) -> Statistics {
+    pub(crate) fn statistics_of(
+        relations: &[Arc<dyn Relation>],
+        rows: RowCount,
+        ends: Option<&(Vec<u8>, Vec<u8>)>,
+    ) -> Statistics {
         let (schema, key) = (relations[0].schema(), relations[0].key());
         let precise = |number: usize| if rows.is_exact { Precision::Exact(number) } else { Precision::Inexact(number) };
         let count = usize::try_from(rows.rows).unwrap_or(usize::MAX);
@@ -346,7 +365,7 @@ impl OgiveTable {
         state: &dyn Session,
         all: Relations,
         projection: Option<&Vec<usize>>,
-        KeyScan { filters, keys, index, limit }: KeyScan,
+        KeyScan { filters, keys, index, orders, limit }: KeyScan,
     ) -> Result<Arc<dyn ExecutionPlan>> {
         let most = if limit.is_some() { 1 } else { state.config().target_partitions() };
         let relations = all.clone();
@@ -357,8 +376,10 @@ impl OgiveTable {
             true => Self::partitioning(&all, ordering.as_ref(), &parts),
             false => None,
         };
-        let group = |part: PartitionKeys| FileGroup::new(Self::file(&all, part).into_iter().collect());
-        let source = OgiveSource::new(all.clone(), self.schema(), Conditions::Planned(filters)).by_index(index);
+        let group = |part: PartitionKeys| FileGroup::new(file_of(&all, part).into_iter().collect());
+        let source = OgiveSource::new(all.clone(), self.schema(), Conditions::Planned(filters))
+            .by_index(index)
+            .with_orders(orders);
         let config = FileScanConfigBuilder::new(ObjectStoreUrl::local_filesystem(), Arc::new(source))
             .with_file_groups(parts.into_iter().map(group).collect())
             .with_statistics(Self::statistics_of(&all, rows, ends.as_ref()))
@@ -384,10 +405,14 @@ impl OgiveTable {
         let used: Vec<Expr> = part(true).map(|(filter, _)| filter.clone()).collect();
         let checked: Vec<Expr> = part(false).map(|(filter, _)| filter.clone()).collect();
         let (mut keys, _) = keys_of(all[0].key(), &used.iter().collect::<Vec<_>>());
-        let mut index = None;
-        if let ([only], true) = (&all[..], keys.points().is_none() && !is_of_cluster(state)) {
-            let (only, checked) = (only.clone(), checked.clone());
-            if let Some(found) = blocking(move || only.keys_by_index(&checked.iter().collect::<Vec<_>>())).await? {
+        let (mut index, mut orders) = (None, None);
+        if keys.points().is_none()
+            && let Some(by) = by_indexes(state, &all, &checked).await?
+        {
+            if keys.is_all() {
+                orders = Some(OrderChoice { orders: by.orders, is_checked: true, otherwise: by.otherwise });
+            }
+            if let Some(found) = by.found {
                 keys = keys.intersection(&found.keys);
                 index = Some(found.index);
             }
@@ -399,7 +424,7 @@ impl OgiveTable {
         let mut columns = wanted.clone();
         columns.extend(checked_columns.into_iter().filter(|at| !wanted.contains(at)));
         let schema = DFSchema::try_from(self.schema.project(&columns)?)?;
-        let keys = KeyScan { filters: used.into(), keys, index, limit: None };
+        let keys = KeyScan { filters: used.into(), keys, index, orders, limit: None };
         let scan = self.scan_keys(state, all, Some(&columns), keys).await?;
         let checks = checked.into_iter().map(|filter| state.create_physical_expr(filter, &schema));
         let checks = conjunction(checks.collect::<Result<Vec<_>>>()?);
@@ -425,6 +450,17 @@ impl OgiveTable {
         };
         plan_err!("{location} takes no {statement}; {remedy}")
     }
+}
+
+/// How the rows of conditions are found by the indexes of a keyspace; `None` for other relations, and in a cluster,
+/// with whose plans the keys would travel.
+async fn by_indexes(state: &dyn Session, all: &Relations, conditions: &[Expr]) -> Result<Option<ByIndexes>> {
+    let [only] = &all[..] else { return Ok(None) };
+    if is_of_cluster(state) || !only.has_indexes() {
+        return Ok(None);
+    }
+    let (only, conditions) = (only.clone(), conditions.to_vec());
+    blocking(move || only.by_indexes(&conditions.iter().collect::<Vec<_>>())).await.map(Some)
 }
 
 /// What a key is whose rows are all different.
@@ -479,21 +515,30 @@ impl TableProvider for OgiveTable {
         filters: &[Expr],
         limit: Option<usize>,
     ) -> Result<Arc<dyn ExecutionPlan>> {
-        let all = self.current().await?;
+        let all = self.relations_for(state).await?;
         let (keys, is_used) = keys_of(all[0].key(), &filters.iter().collect::<Vec<_>>());
         if is_used.contains(&false) {
             return self.scan_and_check(state, all, projection, (filters, &is_used), limit).await;
         }
-        self.scan_keys(state, all, projection, KeyScan { filters: filters.into(), keys, index: None, limit }).await
+        let mut orders = None;
+        if keys.is_all()
+            && limit.is_none()
+            && let Some(by) = by_indexes(state, &all, &[]).await?
+        {
+            orders = Some(OrderChoice { orders: by.orders, is_checked: false, otherwise: by.otherwise });
+        }
+        let keys = KeyScan { filters: filters.into(), keys, index: None, orders, limit };
+        self.scan_keys(state, all, projection, keys).await
     }
 
     async fn insert_into(
         &self,
-        _: &dyn Session,
+        session: &dyn Session,
         input: Arc<dyn ExecutionPlan>,
         operation: InsertOp,
     ) -> Result<Arc<dyn ExecutionPlan>> {
-        Ok(RowSink::plan(self.insert_request(operation)?, self.schema(), input))
+        let transaction = self.transaction(session).await?;
+        Ok(RowSink::plan(self.insert_request(operation)?, self.schema(), input, transaction))
     }
 
     async fn delete_from(&self, _: &dyn Session, _: Vec<Expr>) -> Result<Arc<dyn ExecutionPlan>> {

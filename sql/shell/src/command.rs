@@ -18,7 +18,8 @@ A statement ends with a semicolon and may take several lines. Tab completes word
 paths in quotes. Ctrl-C cancels a query and clears a statement.
 INSERT INTO and COPY ... TO write rows; UPDATE and DELETE change those of a keyspace of a store. ALTER TABLE changes its
 columns: ADD COLUMN c TYPE, ALTER COLUMN c TYPE t, ALTER COLUMN c DROP NOT NULL. CREATE INDEX i ON t (c, ...) makes an
-index that every write keeps.";
+index that every write keeps. BEGIN, COMMIT and ROLLBACK make one transaction of the statements between, over one
+store.";
 
 /// A command.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -119,8 +119,12 @@ fn run(arguments: &Arguments, runtime: &Runtime) -> Result<()> {
     let (tables, into) = (inputs.clone(), session.clone());
     let opening = async move { into.register(&tables).await };
     runtime.block_on(async { by_task(opening, &mut interrupts, &mut Progress::start(true)).await })?;
-    if is_shell {
-        return shell::run(&session, runtime, settings, interrupts);
+    let ran = match is_shell {
+        true => shell::run(&session, runtime, settings, interrupts),
+        false => runtime.block_on(script::run(&session, &sources, &settings, &mut interrupts)),
+    };
+    if let Some(unfinished) = session.unfinished() {
+        shell::note(&format!("ogive-sql: {unfinished}"));
     }
-    runtime.block_on(script::run(&session, &sources, &settings, &mut interrupts))
+    ran
 }

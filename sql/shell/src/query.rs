@@ -88,7 +88,7 @@ pub(crate) async fn run(
     let planned = session.clone();
     let work = async move {
         planned.refresh(&statement).await?;
-        match planned.alter(&statement).await? {
+        match planned.carry_out(&statement).await? {
             true => Ok(Started::done(&planned.context)?),
             false => Ok(plan(&planned.context, statement).await?),
         }

@@ -11,7 +11,10 @@ use datafusion::execution::runtime_env::RuntimeEnvBuilder;
 use datafusion::prelude::{SessionConfig, SessionContext};
 use datafusion::sql::parser::Statement;
 use datafusion::sql::sqlparser::dialect::{Dialect, GenericDialect, dialect_from_str};
-use ogive_datafusion::{OgiveOptions, UrlTables, alter_table, change_indexes, configure, with_ogive};
+use ogive_datafusion::{
+    OgiveOptions, UrlTables, alter_table, change_indexes, configure, has_transaction, transact, with_ogive,
+    with_transactions,
+};
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -63,7 +66,7 @@ impl Session {
             .with_config(config)
             .with_runtime_env(runtime.build_arc()?)
             .with_default_features();
-        let state = with_ogive(state, &options).build();
+        let state = with_transactions(with_ogive(state, &options)).build();
         let (state, urls) = UrlTables::add_to(state, options);
         let context = SessionContext::from(state);
         urls.attach(&context);
@@ -127,12 +130,18 @@ impl Session {
         Ok(())
     }
 
-    /// Carries out an `alter table`, `create index` or `drop index`; `false` for any other statement.
+    /// Tells that a transaction was not committed, at the end of the session.
+    pub(crate) fn unfinished(&self) -> Option<&'static str> {
+        has_transaction(&self.context).then_some("the transaction was not committed, and nothing of it was written")
+    }
+
+    /// Carries out a statement that is none of DataFusion's: `alter table`, `create index`, `drop index`, `begin`,
+    /// `commit` or `rollback`; `false` for any other.
     ///
     /// # Errors
-    /// Those of [`alter_table`] and [`change_indexes`].
-    pub(crate) async fn alter(&self, statement: &Statement) -> Result<bool> {
-        if change_indexes(&self.context, statement).await? {
+    /// Those of [`alter_table`], [`change_indexes`] and [`transact`].
+    pub(crate) async fn carry_out(&self, statement: &Statement) -> Result<bool> {
+        if transact(&self.context, statement).await? || change_indexes(&self.context, statement).await? {
             return Ok(true);
         }
         let Some(altered) = alter_table(&self.context, statement).await? else { return Ok(false) };

@@ -428,3 +428,29 @@ fn columns_of_a_keyspace_are_altered_as_the_documentation_says() {
     let line = error(folder, &["fruit=shop#fruit", "alter table fruits add column a int"], 1);
     assert_eq!(line, "there is no table 'fruits'; did you mean 'fruit'?");
 }
+
+#[test]
+fn statements_from_begin_to_commit_are_one_transaction() {
+    let folder = folder();
+    let folder = folder.path();
+    let copy = "copy (values (1, 70), (2, 30)) to 'bank' stored as ogive options (keyspace 'accounts', key 'column1')";
+    rows(folder, &[copy]);
+    let both = "select column2 as n from 'bank#accounts' order by column1";
+    let amounts = |expected: &str| assert_eq!(rows(folder, &["--format=csv", both]), expected);
+    let update = |id: u8, by: &str| format!("update 'bank#accounts' set column2 = column2 {by} where column1 = {id}");
+    let moved = format!("begin; {}; {}; {both}; commit", update(1, "- 20"), update(2, "+ 20"));
+    let ran = rows(folder, &["--format=csv", &moved]);
+    assert!(ran.ends_with("n\n50\n50\n"), "{ran}");
+    amounts("n\n50\n50\n");
+    rows(folder, &["--format=csv", &format!("begin; {}; rollback", update(1, "- 7"))]);
+    amounts("n\n50\n50\n");
+    // A failed statement ends the run, and with it the transaction; so does the end of the statements.
+    for (end, code) in [("select 1 / 0", 1), ("select 1 as n", 0)] {
+        let ran = run(folder, &["-c", &format!("begin; {}", update(1, "- 7")), "-c", end]);
+        assert_eq!(ran.code, code, "{}", ran.stderr);
+        assert!(ran.stderr.contains("the transaction was not committed"), "{}", ran.stderr);
+        amounts("n\n50\n50\n");
+    }
+    let told = error(folder, &["-c", "commit"], 1);
+    assert!(told.contains("no transaction has begun"), "{told}");
+}

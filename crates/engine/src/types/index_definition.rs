@@ -49,15 +49,18 @@ pub struct IndexDefinition {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct IndexPart {
     column: String,
-    expression: Expression,
+    expression: IndexExpression,
     descending: bool,
 }
 
 /// An expression of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-enum Expression {
+pub enum IndexExpression {
+    /// The column itself.
     Column,
+    /// A text with small letters for the great ones of ASCII.
     Lower,
+    /// The day of a timestamp.
     Date,
     /// This number of characters of a text, or of bytes.
     Prefix(u64),
@@ -101,10 +104,10 @@ impl IndexDefinition {
         self.parts.iter().map(IndexPart::to_string).collect()
     }
 
-    /// The first of what it is by, as far as these are columns, and no expressions of them.
-    pub(crate) fn leading_columns(&self) -> impl Iterator<Item = &str> {
-        let columns = self.parts.iter().take_while(|part| part.expression == Expression::Column);
-        columns.map(|part| &*part.column)
+    /// The columns that it is by, and the expressions of them.
+    #[doc(hidden)]
+    pub fn expressions(&self) -> impl Iterator<Item = (&str, IndexExpression)> {
+        self.parts.iter().map(|part| (&*part.column, part.expression))
     }
 
     /// The column that is not null in the records that the index has, if it does not have all.
@@ -122,10 +125,10 @@ impl IndexDefinition {
             put_string(out, part.column.as_bytes());
             put_varint(out, if part.descending { DESCENDING } else { 0 });
             match part.expression {
-                Expression::Column => put_varint(out, 0),
-                Expression::Lower => put_varint(out, 1),
-                Expression::Date => put_varint(out, 2),
-                Expression::Prefix(count) => {
+                IndexExpression::Column => put_varint(out, 0),
+                IndexExpression::Lower => put_varint(out, 1),
+                IndexExpression::Date => put_varint(out, 2),
+                IndexExpression::Prefix(count) => {
                     put_varint(out, 3);
                     put_varint(out, count);
                 }
@@ -143,10 +146,10 @@ impl IndexDefinition {
             let column = take_text(bytes, at)?;
             let descending = take_varint(bytes, at).filter(|&flags| flags <= DESCENDING)? == DESCENDING;
             let expression = match take_varint(bytes, at)? {
-                0 => Expression::Column,
-                1 => Expression::Lower,
-                2 => Expression::Date,
-                3 => Expression::Prefix(take_varint(bytes, at)?),
+                0 => IndexExpression::Column,
+                1 => IndexExpression::Lower,
+                2 => IndexExpression::Date,
+                3 => IndexExpression::Prefix(take_varint(bytes, at)?),
                 _ => return None,
             };
             parts.push(IndexPart { column, expression, descending });
@@ -199,10 +202,10 @@ impl fmt::Display for IndexPart {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let name = Quoted(&self.column);
         match self.expression {
-            Expression::Column => write!(f, "{name}")?,
-            Expression::Lower => write!(f, "lower({name})")?,
-            Expression::Date => write!(f, "date({name})")?,
-            Expression::Prefix(count) => write!(f, "prefix({name}, {count})")?,
+            IndexExpression::Column => write!(f, "{name}")?,
+            IndexExpression::Lower => write!(f, "lower({name})")?,
+            IndexExpression::Date => write!(f, "date({name})")?,
+            IndexExpression::Prefix(count) => write!(f, "prefix({name}, {count})")?,
         }
         f.write_str(if self.descending { " desc" } else { "" })
     }
@@ -234,15 +237,17 @@ impl IndexPart {
             None => (text.strip_suffix(" asc").unwrap_or(text).trim_end(), false),
         };
         if let Some(column) = name_of(rest) {
-            return Ok(Self { column, expression: Expression::Column, descending });
+            return Ok(Self { column, expression: IndexExpression::Column, descending });
         }
         let (function, arguments) = rest.strip_suffix(')').and_then(|rest| rest.split_once('(')).ok_or_else(wrong)?;
         let arguments = split_list(arguments);
         let column = arguments.first().and_then(|name| name_of(name)).ok_or_else(wrong)?;
         let expression = match (function.trim(), &arguments[1..]) {
-            ("lower", []) => Expression::Lower,
-            ("date", []) => Expression::Date,
-            ("prefix", [count]) => Expression::Prefix(count.parse().ok().filter(|&count| count > 0).ok_or_else(wrong)?),
+            ("lower", []) => IndexExpression::Lower,
+            ("date", []) => IndexExpression::Date,
+            ("prefix", [count]) => {
+                IndexExpression::Prefix(count.parse().ok().filter(|&count| count > 0).ok_or_else(wrong)?)
+            }
             _ => return Err(wrong()),
         };
         Ok(Self { column, expression, descending })
@@ -256,7 +261,7 @@ fn name_of(text: &str) -> Option<String> {
     name.map(str::to_owned)
 }
 
-impl Expression {
+impl IndexExpression {
     /// The type of its values, of a column of this name and type.
     fn key_type(self, column: &str, of: KeyType) -> Result<KeyType> {
         let (name, expected) = match (self, of) {
@@ -305,7 +310,7 @@ pub(crate) struct ResolvedIndex {
 struct ResolvedPart {
     place: ColumnPlace,
     of: KeyType,
-    expression: Expression,
+    expression: IndexExpression,
 }
 
 /// The indexed values of a record, as the bytes with which its entry begins.

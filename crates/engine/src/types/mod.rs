@@ -65,6 +65,7 @@ pub use value_type::ValueType;
 // Seams for the other crates of this repository: hidden, and free to change with any version.
 #[doc(hidden)]
 pub use {
+    index_definition::IndexExpression,
     record_type::{ColumnPlace, RecordColumn},
     row::FieldReader,
     row_type::FIELDS_MAX,

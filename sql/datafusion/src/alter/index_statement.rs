@@ -4,6 +4,7 @@ use crate::blocking::{blocking, is_of_cluster};
 use crate::error::external;
 use crate::relation::RelationIdentity;
 use crate::table::OgiveTable;
+use crate::transaction::refuse_within;
 use crate::write::existing;
 use datafusion::common::plan_err;
 use datafusion::error::{DataFusionError, Result};
@@ -65,6 +66,7 @@ pub async fn change_indexes(context: &SessionContext, statement: &Statement) -> 
              without a cluster"
         );
     }
+    refuse_within(&state, "a change of indexes")?;
     let is_normal = state.config_options().sql_parser.enable_ident_normalization;
     let name = object_name_to_table_reference(table.clone(), is_normal)?;
     let Some(found) = state.schema_for_ref(name.clone())?.table(name.table()).await? else {

@@ -5,6 +5,7 @@ use crate::blocking::blocking;
 use crate::error::external;
 use crate::relation::RelationIdentity;
 use crate::table::OgiveTable;
+use crate::transaction::refuse_within;
 use crate::write::existing;
 use datafusion::catalog::TableProvider;
 use datafusion::common::{TableReference, plan_err};
@@ -83,6 +84,7 @@ pub async fn alter_table(context: &SessionContext, statement: &Statement) -> Res
     let Statement::Statement(statement) = statement else { return Ok(None) };
     let SqlStatement::AlterTable(alter) = statement.as_ref() else { return Ok(None) };
     let state = context.state();
+    refuse_within(&state, "ALTER TABLE")?;
     let options = &state.config_options().sql_parser;
     let name = object_name_to_table_reference(alter.name.clone(), options.enable_ident_normalization)?;
     let schema = state.schema_for_ref(name.clone())?;

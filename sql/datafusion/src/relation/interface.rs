@@ -1,11 +1,13 @@
 //! The interface of relations and of their scans.
 
-use super::condition_index::FoundKeys;
+use super::condition_index::ByIndexes;
+use super::index_order::{IndexOrder, OrderedPart};
 use crate::key_columns::KeyColumns;
 use crate::key_set::{KeyRange, KeySet};
 use crate::metrics::ScanMetrics;
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
+use datafusion::common::internal_err;
 use datafusion::error::Result;
 use datafusion::logical_expr::Expr;
 use ogive::Profile;
@@ -61,10 +63,14 @@ pub(crate) trait Relation: Debug + Send + Sync {
         Ok(None)
     }
 
-    /// The keys outside of which no row meets conditions that are not about the key, by an index of other columns;
-    /// `None` if there is none, or to read all rows costs less. The rows of these keys may have other values.
-    fn keys_by_index(&self, _conditions: &[&Expr]) -> Result<Option<FoundKeys>> {
-        Ok(None)
+    /// Whether it has indexes of columns that are not the key.
+    fn has_indexes(&self) -> bool {
+        false
+    }
+
+    /// How the rows that meet conditions are found by indexes of columns that are not the key.
+    fn by_indexes(&self, _conditions: &[&Expr]) -> Result<ByIndexes> {
+        Ok(ByIndexes::default())
     }
 
     /// Whether an index of other columns may find the rows of a condition.
@@ -75,6 +81,12 @@ pub(crate) trait Relation: Debug + Send + Sync {
     /// Whether a scan may begin with the greatest key. One that may not ignores [`ScanRequest::is_descending`].
     fn reads_backwards(&self) -> bool {
         true
+    }
+
+    /// The rows to which an index leads, in its order: one of those of [`Self::by_indexes`]. The keys of the request
+    /// are those of all rows.
+    fn scan_in_order(&self, order: &IndexOrder, _: OrderedPart, _: ScanRequest) -> Result<Box<dyn Scan>> {
+        internal_err!("{} has no index {}", self.identity().location, order.name())
     }
 
     /// The rows of a set of keys.

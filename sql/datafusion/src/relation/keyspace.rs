@@ -1,6 +1,7 @@
 //! Keyspaces of stores, at a snapshot.
 
-use super::condition_index::{ConditionIndex, FoundKeys, fewest_keys};
+use super::condition_index::{ByIndexes, ConditionIndex, by_indexes};
+use super::index_order::{IndexOrder, OrderedPart, OrderedScan};
 use super::records::{RecordRange, RecordScan, Records, Visit, VisitFound};
 use super::{Relation, RelationIdentity, RowCount, Scan, ScanRequest, key_positions};
 use crate::error::external;
@@ -28,7 +29,7 @@ pub(crate) struct KeyspaceRelation {
     keyspace: Keyspace,
     record_type: Arc<RecordType>,
     /// Keeps the types of rows, if those of the keyspace are others.
-    _pinned: Option<PinnedTypes>,
+    pinned: Option<PinnedTypes>,
     identity: RelationIdentity,
     schema: SchemaRef,
     key: KeyColumns,
@@ -62,8 +63,8 @@ impl KeyspaceRelation {
         let identity = RelationIdentity { location, keyspace: keyspace.name().to_owned(), version, types };
         let schema = ogive_arrow::schema_of(&record_type, false);
         let key = KeyColumns::new(record_type.keys, &schema, &key_positions(&record_type), false);
-        let indexes = ConditionIndex::of(db, &keyspace, &record_type, &schema)?;
-        Ok(Self { snapshot, keyspace, record_type, _pinned: pinned, identity, schema, key, indexes, profile })
+        let indexes = ConditionIndex::of(db, &keyspace, &record_type, &schema, &key)?;
+        Ok(Self { snapshot, keyspace, record_type, pinned, identity, schema, key, indexes, profile })
     }
 }
 
@@ -129,13 +130,26 @@ impl Relation for KeyspaceRelation {
         Ok(keys)
     }
 
-    fn keys_by_index(&self, conditions: &[&Expr]) -> Result<Option<FoundKeys>> {
+    fn has_indexes(&self) -> bool {
+        !self.indexes.is_empty()
+    }
+
+    fn by_indexes(&self, conditions: &[&Expr]) -> Result<ByIndexes> {
         let most = (self.rows().rows / ROWS_PER_LOOKUP).clamp(INDEX_KEYS_MIN, INDEX_KEYS_MAX);
-        fewest_keys(&self.indexes, &self.snapshot, conditions, most as usize)
+        let mut by = by_indexes(&self.indexes, &self.snapshot, conditions, most as usize)?;
+        // An index compares its entries with rows of the types that the keyspace has.
+        if self.pinned.is_some() {
+            by.orders.clear();
+        }
+        Ok(by)
     }
 
     fn has_index_for(&self, condition: &Expr) -> bool {
         self.indexes.iter().any(|index| index.is_about(condition))
+    }
+
+    fn scan_in_order(&self, order: &IndexOrder, part: OrderedPart, request: ScanRequest) -> Result<Box<dyn Scan>> {
+        Ok(Box::new(OrderedScan::new(order, part, self.snapshot.clone(), &self.record_type, request)))
     }
 
     fn scan(&self, request: ScanRequest) -> Result<Box<dyn Scan>> {

@@ -179,7 +179,7 @@ pub(crate) fn folder(location: &str) -> ogive::Result<Option<Arc<dyn Storage>>> 
 }
 
 /// A path that means the same in every working directory.
-fn absolute(location: &str) -> String {
+pub(crate) fn absolute(location: &str) -> String {
     match remote_url(Path::new(location)) {
         Some(url) => url.to_owned(),
         None => std::path::absolute(location).map_or_else(|_| location.to_owned(), |path| path.display().to_string()),

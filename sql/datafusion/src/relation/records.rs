@@ -12,16 +12,16 @@ use std::ops::{Bound, ControlFlow, Range};
 /// Keys that are looked up at a time: the first few by themselves, since a limit may be met by them.
 const KEYS_AT_ONCE: usize = 4096;
 /// Bytes of a batch after which it is passed on.
-const BATCH_BYTES: usize = 8 << 20;
+pub(super) const BATCH_BYTES: usize = 8 << 20;
 
 /// A visitor of records. A value is absent if it was not asked for.
-pub(super) type Visit<'a> = dyn FnMut(&[u8], Option<&[u8]>) -> ControlFlow<()> + 'a;
+pub(crate) type Visit<'a> = dyn FnMut(&[u8], Option<&[u8]>) -> ControlFlow<()> + 'a;
 
 /// A visitor of values that were looked up, and of the places of their keys among those that were asked for.
-pub(super) type VisitFound<'a> = dyn FnMut(usize, &[u8]) -> ogive::Result<()> + 'a;
+pub(crate) type VisitFound<'a> = dyn FnMut(usize, &[u8]) -> ogive::Result<()> + 'a;
 
 /// Records by their keys.
-pub(super) trait Records: Send + Sync {
+pub(crate) trait Records: Send + Sync {
     /// Whether keys have one record at most.
     fn is_distinct(&self) -> bool;
 
@@ -33,7 +33,7 @@ pub(super) trait Records: Send + Sync {
 }
 
 /// The records of a range, of which a part is read at a time.
-pub(super) trait RecordRange: Send {
+pub(crate) trait RecordRange: Send {
     /// Passes records on until the visitor breaks, or there are no more.
     fn visit(&mut self, visit: &mut Visit<'_>) -> ogive::Result<()>;
 }
@@ -60,7 +60,7 @@ struct Begun {
 }
 
 /// The records of a set of keys.
-pub(super) struct RecordScan<R> {
+pub(crate) struct RecordScan<R> {
     records: R,
     keys: KeySet,
     /// The ranges of the keys that are still to be begun, from the end if the scan is descending.
@@ -76,7 +76,7 @@ pub(super) struct RecordScan<R> {
 }
 
 impl<R: Records> RecordScan<R> {
-    pub(super) fn new(records: R, record_type: &RecordType, request: &ScanRequest) -> Self {
+    pub(crate) fn new(records: R, record_type: &RecordType, request: &ScanRequest) -> Self {
         let all = record_type.columns();
         let wanted: Vec<&RecordColumn> = request.columns.iter().filter_map(|&column| all.get(column)).collect();
         let with_values = wanted.iter().any(|column| matches!(column.place, ColumnPlace::Value(_)));

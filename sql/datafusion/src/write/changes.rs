@@ -11,6 +11,7 @@ use crate::blocking::blocking;
 use crate::error::{external, external_record};
 use crate::relation::RelationIdentity;
 use crate::table::OgiveTable;
+use crate::transaction::{OpenTransaction, SessionTransaction};
 use arrow_schema::SchemaRef;
 use async_trait::async_trait;
 use datafusion::catalog::{Session, TableProvider};
@@ -31,6 +32,7 @@ use datafusion::physical_planner::{ExtensionPlanner, PhysicalPlanner};
 use futures::StreamExt;
 use ogive::{Db, DbOptions, Error};
 use std::cmp::Ordering;
+use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
@@ -149,7 +151,7 @@ impl ExtensionPlanner for ChangePlanner {
         node: &dyn UserDefinedLogicalNode,
         _: &[&LogicalPlan],
         inputs: &[Arc<dyn ExecutionPlan>],
-        _: &dyn Session,
+        session: &dyn Session,
         _: &PhysicalPlanningContext,
     ) -> Result<Option<Arc<dyn ExecutionPlan>>> {
         let Some(Change { statement }) = node.as_any().downcast_ref() else { return Ok(None) };
@@ -165,9 +167,16 @@ impl ExtensionPlanner for ChangePlanner {
         else {
             return internal_err!("a change is of a keyspace");
         };
+        let transaction = match SessionTransaction::of(session) {
+            Some(transaction) => {
+                let location = identity.location.clone();
+                blocking(move || transaction.at(&location)).await?
+            }
+            None => None,
+        };
         let read = tables_read(statement)?.iter().filter_map(ours).filter_map(OgiveTable::sequence).collect();
         let is_update = statement.op == WriteOp::Update;
-        let sink = ChangeSink { request, identity, is_update, schema: input.schema(), read };
+        let sink = ChangeSink { request, identity, is_update, schema: input.schema(), read, transaction };
         Ok(Some(Arc::new(DataSinkExec::new(input.clone(), Arc::new(sink), None))))
     }
 }
@@ -182,6 +191,37 @@ struct ChangeSink {
     schema: SchemaRef,
     /// The sequence numbers of the store as of which the rows are read.
     read: Vec<u64>,
+    /// The transaction that the statement is a part of; else it is one by itself.
+    transaction: Option<Arc<OpenTransaction>>,
+}
+
+impl ChangeSink {
+    /// Changes rows in a transaction. It reads what it has written, so that all rows are read before.
+    async fn change_in(
+        &self,
+        transaction: &OpenTransaction,
+        mut rows: SendableRecordBatchStream,
+        context: &TaskContext,
+    ) -> Result<u64> {
+        let memory = MemoryConsumer::new("OgiveTable").register(context.memory_pool());
+        let (types, mut changes, mut bytes) = (self.request.types(), BTreeMap::new(), 0);
+        let nullable = nullable_columns(&self.schema, types, false);
+        while let Some(part) = rows.next().await.transpose()? {
+            if self.is_update {
+                check_nulls(&part, &self.schema, &nullable)?;
+            }
+            let encoded = self.request.encoder().visit(&part, |key, value| {
+                bytes += key.len() + value.len();
+                changes.insert(key.to_vec(), self.is_update.then(|| value.to_vec()));
+                Ok(())
+            });
+            encoded.map_err(external_record)?;
+            memory.try_resize(bytes)?;
+        }
+        let count = changes.len() as u64;
+        transaction.change(&self.identity.keyspace, Some(types), changes, self.request.is_stale())?;
+        Ok(count)
+    }
 }
 
 impl DisplayAs for ChangeSink {
@@ -199,6 +239,9 @@ impl DataSink for ChangeSink {
     }
 
     async fn write_all(&self, mut rows: SendableRecordBatchStream, context: &Arc<TaskContext>) -> Result<u64> {
+        if let Some(transaction) = &self.transaction {
+            return self.change_in(transaction, rows, context).await;
+        }
         let RelationIdentity { location, keyspace, .. } = &self.identity;
         let store = {
             let location = location.clone();

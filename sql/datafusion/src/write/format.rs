@@ -3,7 +3,9 @@
 use super::options::CopyOptions;
 use super::request::WriteRequest;
 use super::sink::RowSink;
+use super::target::WriteTarget;
 use crate::source::{Conditions, OgiveSource};
+use crate::transaction::refuse_within;
 use arrow_schema::SchemaRef;
 use async_trait::async_trait;
 use datafusion::catalog::Session;
@@ -83,14 +85,17 @@ impl FileFormat for OgiveFormat {
     async fn create_writer_physical_plan(
         &self,
         input: Arc<dyn ExecutionPlan>,
-        _: &dyn Session,
+        session: &dyn Session,
         config: FileSinkConfig,
         _: Option<LexRequirement>,
     ) -> Result<Arc<dyn ExecutionPlan>> {
         let is_partitioned = !config.table_partition_cols.is_empty();
         let schema = config.output_schema();
         let request = WriteRequest::of_copy(&config.original_url, schema, &self.options, is_partitioned)?;
-        Ok(RowSink::plan(request, schema.clone(), input))
+        if matches!(request.target(), WriteTarget::Keyspace { .. }) {
+            refuse_within(session, "COPY TO a keyspace")?;
+        }
+        Ok(RowSink::plan(request, schema.clone(), input, None))
     }
 
     fn file_source(&self, schema: TableSchema) -> Arc<dyn FileSource> {

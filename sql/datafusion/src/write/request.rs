@@ -212,6 +212,11 @@ impl WriteRequest {
         Ok(())
     }
 
+    /// What becomes true when the rows are there.
+    pub(super) fn is_stale(&self) -> Arc<AtomicBool> {
+        self.is_stale.clone()
+    }
+
     /// Has the table of an `INSERT` show its rows.
     pub(super) fn rows_are_there(&self) {
         self.is_stale.store(true, Ordering::Release);

@@ -4,10 +4,11 @@ use super::records::{KEYSPACE_VALUE_BYTES_MAX, check_nulls, nullable_columns, wr
 use super::request::WriteRequest;
 use super::target::WriteTarget;
 use crate::blocking::blocking;
-use crate::error::external;
+use crate::error::{external, external_record};
+use crate::transaction::OpenTransaction;
 use arrow_schema::{Schema, SchemaRef};
 use async_trait::async_trait;
-use datafusion::common::exec_err;
+use datafusion::common::{exec_err, internal_err};
 use datafusion::datasource::sink::{DataSink, DataSinkExec};
 use datafusion::error::Result;
 use datafusion::execution::memory_pool::{MemoryConsumer, MemoryLimit};
@@ -18,6 +19,7 @@ use futures::StreamExt;
 use ogive::io::{LocatedFile, locate};
 use ogive::types::RecordType;
 use ogive::{LocalStorage, SortingWriter, Storage, Table, TableOptions, TableWriteOptions};
+use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
@@ -43,6 +45,8 @@ pub(crate) struct RowSink {
     request: WriteRequest,
     /// That of the rows, with nulls anywhere: DataFusion would refuse them without the name of their column.
     schema: SchemaRef,
+    /// The transaction that takes the rows.
+    transaction: Option<Arc<OpenTransaction>>,
 }
 
 impl RowSink {
@@ -51,10 +55,45 @@ impl RowSink {
         request: WriteRequest,
         schema: SchemaRef,
         input: Arc<dyn ExecutionPlan>,
+        transaction: Option<Arc<OpenTransaction>>,
     ) -> Arc<dyn ExecutionPlan> {
         let fields = schema.fields().iter().map(|field| field.as_ref().clone().with_nullable(true));
         let schema = Arc::new(Schema::new(fields.collect::<Vec<_>>()));
-        Arc::new(DataSinkExec::new(input, Arc::new(Self { request, schema }), None))
+        Arc::new(DataSinkExec::new(input, Arc::new(Self { request, schema, transaction }), None))
+    }
+}
+
+impl RowSink {
+    /// Writes the rows in a transaction, all or none.
+    async fn write_in(
+        &self,
+        transaction: &OpenTransaction,
+        mut rows: SendableRecordBatchStream,
+        context: &TaskContext,
+    ) -> Result<u64> {
+        let WriteTarget::Keyspace { location, keyspace, .. } = self.request.target() else {
+            return internal_err!("a transaction writes to keyspaces");
+        };
+        let memory = MemoryConsumer::new("OgiveTable").register(context.memory_pool());
+        let (types, mut changes, mut bytes) = (self.request.types(), BTreeMap::new(), 0);
+        let nullable = nullable_columns(&self.schema, types, false);
+        while let Some(batch) = rows.next().await.transpose()? {
+            check_nulls(&batch, &self.schema, &nullable)?;
+            let mut is_distinct = true;
+            let encoded = self.request.encoder().visit(&batch, |key, value| {
+                bytes += key.len() + value.len();
+                is_distinct &= changes.insert(key.to_vec(), Some(value.to_vec())).is_none();
+                Ok(())
+            });
+            encoded.map_err(external_record)?;
+            if !is_distinct {
+                return several_of_a_key(location);
+            }
+            memory.try_resize(bytes)?;
+        }
+        let count = changes.len() as u64;
+        transaction.change(keyspace, Some(types), changes, self.request.is_stale())?;
+        Ok(count)
     }
 }
 
@@ -100,6 +139,10 @@ pub(super) fn check_distinct(place: &LocatedFile, location: &str) -> Result<()> 
     if table.is_distinct() {
         return Ok(());
     }
+    several_of_a_key(location)
+}
+
+fn several_of_a_key<T>(location: &str) -> Result<T> {
     exec_err!("several of the rows for {location} have the same key, and a keyspace keeps one row a key; group them")
 }
 
@@ -110,6 +153,9 @@ impl DataSink for RowSink {
     }
 
     async fn write_all(&self, rows: SendableRecordBatchStream, context: &Arc<TaskContext>) -> Result<u64> {
+        if let Some(transaction) = &self.transaction {
+            return self.write_in(transaction, rows, context).await;
+        }
         let (memory, bytes) = (MemoryConsumer::new("OgiveTable").register(context.memory_pool()), sort_memory(context));
         memory.try_grow(bytes)?;
         let request = self.request.clone();

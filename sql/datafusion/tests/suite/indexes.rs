@@ -18,7 +18,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-const ROWS: u64 = 3000;
+pub(crate) const ROWS: u64 = 3000;
 
 const INDEXES: [&str; 7] = [
     "create index by_country on users (country, score desc)",
@@ -30,7 +30,7 @@ const INDEXES: [&str; 7] = [
     "create index by_initial on users (lower(country), email)",
 ];
 
-async fn run(context: &SessionContext, text: &str) -> datafusion::error::Result<()> {
+pub(crate) async fn run(context: &SessionContext, text: &str) -> datafusion::error::Result<()> {
     for statement in parse_statements(text, &GenericDialect {})? {
         if !change_indexes(context, &statement).await? {
             let plan = context.state().statement_to_plan(statement).await?;
@@ -54,14 +54,14 @@ fn users(from: u64, to: u64) -> String {
 }
 
 /// A session with the keyspace of users as the table `users`.
-async fn opened(path: &str) -> SessionContext {
+pub(crate) async fn opened(path: &str) -> SessionContext {
     let context = ours(2);
     run(&context, &format!("create external table users stored as ogive location '{path}#users'")).await.unwrap();
     context
 }
 
 /// A store with users, and the same rows in memory in another session.
-async fn both(folder: &Path) -> (SessionContext, SessionContext, String) {
+pub(crate) async fn both(folder: &Path) -> (SessionContext, SessionContext, String) {
     let path = folder.join("shop").display().to_string();
     let copy = format!("copy ({}) to '{path}' stored as ogive options (keyspace 'users', key 'id')", users(0, ROWS));
     run(&ours(2), &copy).await.unwrap();
@@ -71,13 +71,13 @@ async fn both(folder: &Path) -> (SessionContext, SessionContext, String) {
     (context, reference, path)
 }
 
-async fn with_indexes(context: &SessionContext) {
+pub(crate) async fn with_indexes(context: &SessionContext) {
     for index in INDEXES {
         run(context, index).await.unwrap();
     }
 }
 
-fn condition(random: &mut Random) -> String {
+pub(crate) fn condition(random: &mut Random) -> String {
     let letter = |random: &mut Random| char::from(b'a' + random.below(13) as u8);
     let country = |random: &mut Random| format!("'{}{}'", letter(random), letter(random));
     let day = |random: &mut Random| format!("date '1970-01-01' + interval '{} days'", random.below(900));
@@ -372,7 +372,12 @@ async fn indexes_are_made_as_the_documentation_says() {
     for statement in example.replace("'shop", &format!("'{path}")).split_inclusive(';') {
         let statement = statement.trim_start_matches(|c| c != '\n').trim();
         match statement.starts_with("explain") {
-            true => assert!(rows(&context, statement).await.contains("index=by_origin"), "{statement}"),
+            true => {
+                let index = if statement.contains("lower(name)") { "by_name" } else { "by_origin" };
+                let explained = rows(&context, statement).await;
+                assert!(explained.contains(&format!("index={index}")), "{statement}: {explained}");
+                assert_eq!(explained.contains("in its reversed order"), statement.contains("order by"), "{explained}");
+            }
             false => run(&context, statement).await.unwrap_or_else(|error| panic!("{statement}: {error}")),
         }
     }

@@ -13,12 +13,14 @@ mod keys_alone;
 mod literals;
 mod old_timestamps;
 mod older_tables;
+mod orders;
 mod other_types;
 mod places;
 mod programs;
 mod queries;
 mod relations;
 mod scans;
+mod transactions;
 mod unions;
 
 use arrow_array::RecordBatch;

@@ -14,7 +14,7 @@ use crate::lsm::indexes::compare::NoteFault;
 use crate::lsm::read::scan::ScanBounds;
 use crate::lsm::state::indexes::kept::KeptIndex;
 use crate::lsm::state::keyspace_tree::KeyspaceTree;
-use crate::types::{Component, IndexDefinition, KeyType, ResolvedIndex, TupleType, Value, end_of_prefix};
+use crate::types::{Component, IndexDefinition, KeyType, ResolvedIndex, Value, end_of_prefix};
 use std::fmt;
 use std::ops::Bound;
 use std::sync::Arc;
@@ -312,19 +312,18 @@ impl KeyspaceIndex {
     ///
     /// # Errors
     /// As [`Self::value_types`].
-    pub(crate) fn components(&self) -> Result<Vec<Component>> {
+    #[doc(hidden)]
+    pub fn components(&self) -> Result<Vec<Component>> {
         Ok(self.resolved()?.tuple().components().collect())
     }
 
-    /// The first columns by which it is, up to the first expression, and the type of their values.
+    /// The records whose entries are within a range of bytes, in the order of the index, as of a snapshot.
     ///
     /// # Errors
-    /// As [`Self::value_types`].
+    /// As [`Self::get`]; [`Cause::Conflict`] for a snapshot that is older than the index.
     #[doc(hidden)]
-    pub fn leading_columns(&self) -> Result<Option<(Vec<&str>, TupleType)>> {
-        let columns: Vec<&str> = self.definition().leading_columns().collect();
-        let components: Vec<Component> = self.components()?.into_iter().take(columns.len()).collect();
-        if columns.is_empty() { Ok(None) } else { Ok(Some((columns, TupleType::new(&components)?))) }
+    pub fn rows_within(&self, snapshot: &DbSnapshot, range: ScanBounds) -> Result<KeyspaceIndexRange> {
+        self.rows(snapshot, range).map(KeyspaceIndexRange)
     }
 
     /// The keys to which the entries within ranges of bytes lead, as of a snapshot. Rows are not read: some may have
