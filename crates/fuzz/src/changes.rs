@@ -1,10 +1,10 @@
 //! Fuzz target: the small files about what a store keeps for its followers.
 
 use crate::input::take_u8;
-use ogive::Durability;
+use crate::store::options;
 use ogive::block::checksum;
 use ogive::io::{MemoryStorage, Purpose, ReadRequest, Storage};
-use ogive::lsm::{Db, DbOptions};
+use ogive::lsm::Db;
 use std::sync::{Arc, OnceLock};
 
 /// The files of a store with a subscriber, by name.
@@ -18,17 +18,6 @@ const HEAD_BYTES: usize = 20;
 
 /// Batches that are read at most.
 const BATCHES_MAX: usize = 100;
-
-fn options() -> DbOptions {
-    DbOptions::default()
-        .memory_bytes(1 << 20)
-        .writes(|writes| writes.memtable_bytes(8 << 10))
-        .levels(|levels| levels.table_bytes(8 << 10).block_bytes(512))
-        .values(|values| values.separation_bytes(200))
-        .durability(Durability::Buffered)
-        .threads(0)
-        .create(false)
-}
 
 /// A small store that keeps logs, values and a dropped keyspace for a subscriber.
 fn files() -> &'static FollowedFiles {

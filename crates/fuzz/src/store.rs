@@ -10,7 +10,8 @@ use std::sync::{Arc, OnceLock};
 /// The files of a store, by name.
 type Files = Vec<(String, Vec<u8>)>;
 
-fn options() -> DbOptions {
+/// Options of stores of which some files have few bytes.
+pub(crate) fn options() -> DbOptions {
     DbOptions::default()
         .memory_bytes(1 << 20)
         .writes(|writes| writes.memtable_bytes(8 << 10))

@@ -23,13 +23,16 @@ pub(crate) struct Batch {
     undecided: Mutex<Vec<Undecided>>,
 }
 
+/// The types of a first record, and the keyspace whose writes decide them.
+type Decided = (Arc<RecordType>, ogive::Keyspace);
+
 /// What a batch does to a keyspace without types: they are decided when it is committed.
 struct Undecided {
     handle: Py<Keyspace>,
     /// The keyspace itself: one that is dropped and made again under its name is another.
     keyspace: ogive::Keyspace,
-    /// Once the batch has a record of it: the types of the first one, and the keyspace whose writes decide them.
-    decided: Option<(Arc<RecordType>, ogive::Keyspace)>,
+    /// Those of its first record, once the batch has one.
+    decided: Option<Decided>,
     /// Removals before that record, whose keys have no bytes yet.
     removals: Vec<Removal>,
     /// Values that were expected before it.
@@ -240,9 +243,14 @@ impl Batch {
         })
     }
 
-    /// Adds an expected value, by the types of the keyspace or of its first record in this batch; without any, it is
-    /// kept.
-    fn add_expected(&self, handle: &Bound<'_, Keyspace>, expected: Expected) -> PyResult<()> {
+    /// Keeps a change until the batch has a first record of a keyspace without types; else returns it, with the handle's
+    /// types, and those of that record.
+    fn kept_until_decided<T>(
+        &self,
+        handle: &Bound<'_, Keyspace>,
+        change: T,
+        kept: impl FnOnce(&mut Undecided) -> &mut Vec<T>,
+    ) -> PyResult<Option<(T, Arc<Typed>, Option<Decided>)>> {
         self.with(|_| ())?;
         handle.get().check_store(&self.opened)?;
         let typed = handle.get().typed()?;
@@ -250,21 +258,29 @@ impl Batch {
         if typed.is_undecided {
             self.note_undecided(handle, keyspace);
         }
-        let mut expected = Some(expected);
+        let mut change = Some(change);
         let decided = self.with_undecided(keyspace, |known| {
-            if known.decided.is_none() {
-                known.expected.extend(expected.take());
+            let decided = known.decided.clone();
+            if decided.is_none() {
+                kept(known).extend(change.take());
             }
-            Ok(known.decided.clone())
+            Ok(decided)
         })?;
-        let Some(expected) = expected else { return Ok(()) };
-        match decided.flatten() {
-            Some((types, deciding)) => {
+        Ok(change.map(|change| (change, typed, decided.flatten())))
+    }
+
+    /// Adds an expected value, by the types of the keyspace or of its first record in this batch; without any, it is
+    /// kept.
+    fn add_expected(&self, handle: &Bound<'_, Keyspace>, expected: Expected) -> PyResult<()> {
+        match self.kept_until_decided(handle, expected, |known| &mut known.expected)? {
+            None => Ok(()),
+            Some((expected, typed, Some((types, deciding)))) => {
                 let expected = expected.encode(handle, &typed, Some(&types))?;
                 self.with(|batch| expected.add_to(batch, &deciding, None))
             }
-            None => {
+            Some((expected, typed, None)) => {
                 let (expected, pinned) = (expected.encode(handle, &typed, Some(&typed.types))?, typed.pinned()?);
+                let keyspace = typed.keyspace()?;
                 self.with(|batch| expected.add_to(batch, keyspace, pinned))
             }
         }
@@ -272,24 +288,11 @@ impl Batch {
 
     /// Adds a removal, by the types of the keyspace or of its first record in this batch; without any, it is kept.
     fn add_removal(&self, handle: &Bound<'_, Keyspace>, removal: Removal) -> PyResult<()> {
-        self.with(|_| ())?;
-        handle.get().check_store(&self.opened)?;
-        let typed = handle.get().typed()?;
-        let keyspace = typed.keyspace()?;
-        if typed.is_undecided {
-            self.note_undecided(handle, keyspace);
-        }
-        let mut removal = Some(removal);
-        let decided = self.with_undecided(keyspace, |known| {
-            if known.decided.is_none() {
-                known.removals.extend(removal.take());
-            }
-            Ok(known.decided.clone())
-        })?;
-        let Some(removal) = removal else { return Ok(()) };
-        let (types, keyspace, pins) = match decided.flatten() {
+        let kept = self.kept_until_decided(handle, removal, |known| &mut known.removals)?;
+        let Some((removal, typed, decided)) = kept else { return Ok(()) };
+        let (types, keyspace, pins) = match decided {
             Some((types, deciding)) => (types, deciding, false),
-            None => (typed.types.clone(), keyspace.clone(), true),
+            None => (typed.types.clone(), typed.keyspace()?.clone(), true),
         };
         let removal = removal.encode(handle.py(), types.keys)?;
         self.with(|batch| {

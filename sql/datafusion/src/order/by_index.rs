@@ -28,8 +28,8 @@ use datafusion::physical_plan::sorts::sort::SortExec;
 use std::sync::Arc;
 
 /// A row that is looked up in the order of an index costs as much as this many that are read in a row, in memory: of
-/// 100,000 rows of 70 bytes, limits of 10 to 100,000 took 2 to 27 times as long a row, the median 11, on two cores with
-/// other work. The upper end is taken, since rows that are not in memory are blocks of their own.
+/// 100,000 rows of 70 bytes, limits of 10 to 100,000 took 2 to 27 times as long a row, the median 11, and once 77, on
+/// two cores with other work. Nearly the upper end is taken, since rows that are not in memory are blocks of their own.
 const ROWS_PER_ORDERED_LOOKUP: u64 = 24;
 
 /// Reads rows in the order of an index, where a sort needs that order and fewer rows are looked up than it is worth.
