@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from typing import Any
+from unittest import mock
 
 import pytest
 
 import ogive
+from s3_server import Server
 
 
 def seen(batches: Any) -> list[list[tuple[str, str, Any, Any]]]:
@@ -68,3 +71,28 @@ def test_a_reader_follows_what_is_written_meanwhile(folder: str) -> None:
 
     with ogive.open(folder, key=str, value=int) as db, ogive.open(folder, read_only=True) as reader:
         assert asyncio.run(both(db, reader)) == ["a", "b", "c"]
+
+
+def test_a_store_in_a_bucket_is_followed_archived_and_restored() -> None:
+    server = Server()
+    url, kept = "s3://bucket/fruit", "s3://bucket/kept"
+    with mock.patch.dict(os.environ, server.environment), ogive.open(url, key=str, value=int) as db:
+        db["a"] = 1
+        db.backup(kept, archive=True)
+        with ogive.open(url, read_only=True) as reader:
+            start = reader.subscribe("search")
+            db["b"] = 2
+            db.flush()
+            del db["a"]
+            changes = reader.changes(start)
+            batches = list(changes)
+            assert seen(batches) == [[("put", "default", "b", 2)], [("remove", "default", "a", None)]]
+            reader.acknowledge("search", batches[0].position)
+            assert db.subscribers["search"] == batches[0].position
+            db["c"] = 3
+            assert seen(changes) == [[("put", "default", "c", 3)]]
+        db.archive(kept)
+        ogive.restore(kept, "s3://bucket/before", until=batches[0].position)
+        with ogive.open("s3://bucket/before") as before:
+            assert dict(before) == {"a": 1, "b": 2}
+    server.shutdown()
