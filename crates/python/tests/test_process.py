@@ -136,7 +136,8 @@ def test_a_lock_is_of_the_process_that_took_it(folder: str, tmp_path: Path) -> N
         for handle, (open, path) in zip(opened, paths, strict=True):
             with pytest.raises(ogive.ForkedError, match="read_only=True while the parent has it open"):
                 len(handle)
-            told = r"by (another process|process \d+); close it there, or open it with read_only=True"
+            wait = r"wait until it is closed there, with wait=10\.0"
+            told = rf"by (another process|process \d+); (close it there|{wait}), or open it with read_only=True"
             with pytest.raises(ogive.Locked, match=told):
                 open(path)
             assert len(open(path, read_only=True)) == 0
