@@ -57,7 +57,12 @@ pub(crate) fn list_backups(py: Python<'_>, path: PathBuf) -> PyResult<String> {
     text(&py.detach(|| at(&path)?.list()).or_raise()?)
 }
 
-/// Restores a backup, or the store as of a time in milliseconds or a position.
+/// A moment as text: a position, or "newest".
+fn moment(text: &str) -> ogive::Result<Moment> {
+    if text == "newest" { Ok(Moment::Newest) } else { text.parse().map(Moment::Position) }
+}
+
+/// Restores a backup, or the store as of a time in milliseconds or another moment.
 #[pyfunction]
 pub(crate) fn restore_backup(
     py: Python<'_>,
@@ -65,10 +70,10 @@ pub(crate) fn restore_backup(
     target: PathBuf,
     number: Option<u64>,
     until_ms: Option<u64>,
-    position: Option<&str>,
+    until: Option<&str>,
 ) -> PyResult<String> {
-    let position = position.map(|text| text.parse().map(Moment::Position)).transpose().or_raise()?;
-    let until = until_ms.map(|made_ms| Moment::Time { made_ms }).or(position);
+    let other = until.map(moment).transpose().or_raise()?;
+    let until = until_ms.map(|made_ms| Moment::Time { made_ms }).or(other);
     let to_place = |path: &Path| match remote_url(path) {
         Some(_) => Ok(ogive::Place::from(&locate_folder(path)?)),
         None => Ok(ogive::Place::from(path)),

@@ -180,7 +180,7 @@ impl Store {
     fn changes(&self, py: Python<'_>, since: Option<&str>) -> PyResult<ChangeIterator> {
         let db = self.opened.db()?;
         let since = since.map(str::parse::<ChangePosition>).transpose().or_raise()?;
-        Ok(ChangeIterator::new(&self.opened, py.detach(|| db.changes_since(since)).or_raise()?))
+        Ok(ChangeIterator::new(py.detach(|| db.changes_since(since)).or_raise()?))
     }
 
     fn subscribe(&self, py: Python<'_>, name: &str) -> PyResult<String> {

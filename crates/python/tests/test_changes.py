@@ -95,4 +95,25 @@ def test_a_store_in_a_bucket_is_followed_archived_and_restored() -> None:
         ogive.restore(kept, "s3://bucket/before", until=batches[0].position)
         with ogive.open("s3://bucket/before") as before:
             assert dict(before) == {"a": 1, "b": 2}
+        ogive.restore(kept, "s3://bucket/now", until="newest")
+        with ogive.open("s3://bucket/now") as now:
+            assert dict(now) == {"b": 2, "c": 3}
+        with pytest.raises(ogive.InvalidArgument, match='is no moment; give a time, such as .*, or "newest"'):
+            ogive.restore(kept, "s3://bucket/other", until="noon")
+        with pytest.raises(ogive.InvalidArgument, match="the archive begins after that time"):
+            ogive.restore(kept, "s3://bucket/other", until="2001-01-01 12:00")
     server.shutdown()
+
+
+def test_changes_have_the_types_of_their_keyspace_and_not_of_another_one_of_its_name(folder: str) -> None:
+    with ogive.open(folder) as db:
+        start = db.subscribe("search")
+        first = db.keyspace("p", key=int, value=int)
+        first[1] = 7
+        first.remove_range(5, None)
+        db.drop_keyspace("p")
+        db.keyspace("p", key=str, value=str)["x"] = "y"
+        put, removed, dropped, again = [batch.changes[0] for batch in db.changes(start)]
+        assert (put.key, put.value) == (1, 7)
+        assert (removed.kind, removed.key, removed.start, removed.end) == ("remove_range", None, 5, None)
+        assert (dropped.kind, again.key, again.value) == ("drop", "x", "y")

@@ -53,4 +53,6 @@ pub enum Moment {
     },
     /// The batch that ends at a position, or the last one before it.
     Position(ChangePosition),
+    /// The last moment that is archived.
+    Newest,
 }

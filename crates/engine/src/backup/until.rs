@@ -94,6 +94,7 @@ fn find(storage: &Arc<dyn Storage>, catalog: &Catalog, until: Moment) -> Result<
         Err(Error::input(format!("{}: {what}; {first}", place.display())))
     };
     let (chosen, to) = match until {
+        Moment::Newest => (last, last.end.end),
         Moment::Time { made_ms } if made_ms > last.end.made_ms => return refuse("that time is not archived yet"),
         Moment::Time { made_ms } => match intact.iter().rev().find(|info| info.end.made_ms <= made_ms) {
             Some(info) => (*info, info.end.end),

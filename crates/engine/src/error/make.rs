@@ -353,6 +353,20 @@ impl Error {
         error
     }
 
+    /// A clock that is as far behind the time of the store as it must not be ahead of it.
+    pub(crate) fn clock_behind(store: impl Into<PathBuf>, time: &str, clock: &str) -> Self {
+        let store = store.into();
+        let detail = format!(
+            "the clock says {clock}, but the time of {}, by which records expire, is {time} and never goes back: no new \
+             one is written that expires, since it might have done so already; set the clock, or, if it was ahead when \
+             the store was written, copy the records to a new store",
+            store.display()
+        );
+        let mut error = Self::of(Cause::Input, store, detail);
+        error.facts.advice = Some(Advice::Raise { option: Setting::ClockAhead, to: None });
+        error
+    }
+
     /// A transaction that has read a key that was written since.
     pub(crate) fn conflict_of_key(path: impl Into<PathBuf>, name: &str, key: &[u8]) -> Self {
         let detail = format!("its key {} was written since the transaction began", shown_key(key));

@@ -23,6 +23,7 @@ pub fn samples() -> Vec<Error> {
         Error::input("blocks of 3 bytes are too small"),
         Error::interrupted(),
         Error::clock_ahead("s", "2024-01-01T00:00:00", "2124-01-01T00:00:00"),
+        Error::clock_behind("s", "2124-01-01T00:00:00", "2024-01-01T00:00:00"),
         Error::unsupported("s3://b/f", "append to", "objects are written as a whole"),
         Error::locked("f", true),
         Error::locked("f", false),

@@ -329,6 +329,30 @@ fn after_every_crash_a_subscriber_gets_what_the_store_has() {
     check_crashes(env!("CARGO_CRATE_NAME"), seeds(0..2), work, check);
 }
 
+/// What is behind a position in a long log is found, however much of the log is before it.
+#[test]
+fn a_position_deep_in_a_long_log_is_not_its_end() {
+    const BATCHES: u32 = 30;
+    for storage in [memory(), Arc::new(MemoryStorage::objects())] {
+        let options = DbOptions::default().threads(0).writes(|writes| writes.memtable_bytes(16 << 20));
+        let db = Db::open(Arc::clone(&storage), &options).unwrap();
+        let mut positions = vec![db.subscribe(SUBSCRIBER).unwrap()];
+        for number in 0..BATCHES {
+            let mut batch = db.batch();
+            (0..200_u32).for_each(|key| _ = batch.insert(&db, key.to_be_bytes(), vec![number as u8; 500]));
+            batch.commit().unwrap();
+            positions.push(db.newest_position());
+        }
+        let reader = Db::open_read_only(storage, &options).unwrap();
+        for db in [&db, &reader] {
+            for (passed, position) in positions.iter().enumerate() {
+                let behind = db.changes_since(*position).unwrap().map(|batch| batch.unwrap().position);
+                assert_eq!(behind.collect::<Vec<_>>(), positions[passed + 1..], "behind {passed} batches");
+            }
+        }
+    }
+}
+
 fn gone(db: &Db, position: ChangePosition) -> Option<u64> {
     match db.changes_since(position).unwrap().next()? {
         Err(Error { cause: Cause::ChangesGone { oldest }, .. }) => Some(oldest),

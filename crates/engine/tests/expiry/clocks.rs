@@ -106,6 +106,45 @@ fn a_store_gets_the_format_of_expiring_records_with_the_first_one_and_not_before
 }
 
 #[test]
+fn a_clock_far_behind_the_time_of_the_store_refuses_writes_that_expire() {
+    let (clock, db, storage) = store();
+    clock.set_unix_ms(START + 4000 * DAY);
+    db.insert_with("a", "1", at(START + 5000 * DAY)).unwrap();
+    db.close().unwrap();
+    // The clock was wrong, and is right now.
+    clock.set_unix_ms(START);
+    let db = Db::open(storage.clone(), &small(&clock)).unwrap();
+    let refused = db.insert_with("b", "1", at(START + HOUR)).unwrap_err();
+    let (time, clock_time) = ("2035-09-17T00:00:00", "2024-10-04T00:00:00");
+    let text = refused.to_string();
+    assert!(refused.cause == Cause::Input && text.contains(time) && text.contains(clock_time), "{text}");
+    db.insert("plain", "1").unwrap();
+    clock.set_unix_ms(START + 3999 * DAY);
+    db.insert_with("b", "1", at(START + 5000 * DAY)).unwrap();
+    let trusting = small(&clock).expiry(|expiry| expiry.clock_ahead_max(Duration::MAX));
+    drop(db);
+    clock.set_unix_ms(START);
+    Db::open(storage, &trusting).unwrap().insert_with("c", "1", at(START + 5000 * DAY)).unwrap();
+}
+
+#[test]
+fn no_count_is_called_exact_where_records_may_expire() {
+    let (_, db, _) = store();
+    let counted = |db: &Db| db.stats().keyspaces.iter().map(|of| (of.rows, of.is_exact)).collect::<Vec<_>>();
+    db.insert("a", "1").unwrap();
+    db.compact().unwrap();
+    assert_eq!(counted(&db), [(1, true)]);
+    db.insert_with("b", "1", at(START + HOUR)).unwrap();
+    db.compact().unwrap();
+    assert_eq!(counted(&db), [(2, false)]);
+    let ruled = db.keyspace("ruled").unwrap();
+    ruled.insert("a", "1").unwrap();
+    ruled.expire_after(Some(Duration::from_secs(1))).unwrap();
+    db.compact().unwrap();
+    assert_eq!(counted(&db), [(2, false), (1, false)]);
+}
+
+#[test]
 fn times_at_the_ends_are_taken() {
     let (clock, db, storage) = store();
     db.insert_with("past", "1", std::time::SystemTime::UNIX_EPOCH - Duration::from_secs(1)).unwrap();

@@ -16,8 +16,9 @@ if TYPE_CHECKING:
 class Change:
     """A change of a keyspace.
 
-    ``kind`` is ``"put"``; ``"remove"``; ``"remove_range"``, from ``key`` up to but not including ``value``, or without an
-    end if that is ``None``; ``"ingest"``, whose records ``value`` iterates; or ``"drop"``, of the whole keyspace.
+    ``kind`` is ``"put"``; ``"remove"``; ``"remove_range"``, of the keys from ``start`` up to but not including ``end``, or
+    without an end if that is ``None``; ``"ingest"``, whose records ``value`` iterates; or ``"drop"``, of the whole
+    keyspace.
     """
 
     kind: str
@@ -26,6 +27,8 @@ class Change:
     value: Any
     expires: datetime | None = None
     """When a record that was put expires, in UTC. Expiry itself is no change."""
+    start: Any = None
+    end: Any = None
 
 
 @dataclass(frozen=True)
@@ -47,10 +50,13 @@ class Changes:
 
     def __next__(self) -> ChangeBatch:
         position, changes = next(self._changes)
-        shown = [
-            Change(kind, keyspace, key, value, _time(expires)) for kind, keyspace, key, value, expires in changes
-        ]
-        return ChangeBatch(position, shown)
+        return ChangeBatch(position, [_change(*change) for change in changes])
+
+
+def _change(kind: str, keyspace: str, first: Any, second: Any, expires: float | None) -> Change:
+    if kind == "remove_range":
+        return Change(kind, keyspace, None, None, start=first, end=second)
+    return Change(kind, keyspace, first, second, _time(expires))
 
 
 def _time(seconds: float | None) -> datetime | None:

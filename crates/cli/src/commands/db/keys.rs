@@ -30,6 +30,11 @@ impl Keys {
     /// Keys of which no type is known.
     pub(super) const BYTES: Self = Self(KeyType::Bytes);
 
+    /// Keys of a type.
+    pub(super) fn of_type(key_type: KeyType) -> Self {
+        Self(key_type)
+    }
+
     /// The bytes of a key given as an argument.
     pub(super) fn parse(self, argument: &OsStr) -> Result<Vec<u8>> {
         key::from_argument(self.0, argument)

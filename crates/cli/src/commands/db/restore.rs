@@ -26,6 +26,8 @@ Examples:
                                                  restore what was archived until then (UTC)
   ogive db restore backups fruit-again --until 0123456789abcdef-4711
                                                  restore up to this position, as in `ogive db changes`
+  ogive db restore backups fruit-again --until newest
+                                                 restore all that was archived
 
 Each file is compared with its checksum. A damaged backup is an error that names the file, and leaves nothing in the
 folder. The restored store is independent of the original one.";
@@ -47,17 +49,21 @@ pub(crate) struct DbRestore {
     backup: Option<u64>,
 
     /// Restore the store as of a moment whose changes are archived: a time in UTC, for the last run of the archive at
-    /// that time or before, or a position
-    #[arg(long, value_name = "TIME|POSITION", value_parser = moment, conflicts_with = "backup")]
+    /// that time or before, a position, or `newest`
+    #[arg(long, value_name = "TIME|POSITION|newest", value_parser = moment, conflicts_with = "backup")]
     until: Option<Moment>,
 }
 
 /// A moment as an argument.
 fn moment(text: &str) -> std::result::Result<Moment, String> {
+    if text == "newest" {
+        return Ok(Moment::Newest);
+    }
     if let Ok(position) = text.parse() {
         return Ok(Moment::Position(position));
     }
-    let hint = "give a time in UTC, such as '2026-11-30 12:00:00', or a position, such as '0123456789abcdef-4711'";
+    let hint = "give a time in UTC, such as '2026-11-30 12:00:00', a position, such as '0123456789abcdef-4711', or \
+                'newest'";
     let since = utc_time(text).map_err(|_| hint.to_owned())?.duration_since(SystemTime::UNIX_EPOCH);
     let made_ms = since.ok().and_then(|since| u64::try_from(since.as_millis()).ok()).ok_or(hint)?;
     Ok(Moment::Time { made_ms })
@@ -82,6 +88,11 @@ pub(crate) fn run(arguments: &DbRestore, output: &mut Output) -> Result<Outcome>
         backups.restore(arguments.backup, &arguments.store, progress)
     });
     let info = restored.map_err(failed)?;
+    if let (None, Some(last)) = (arguments.backup, backups.list()?.archived.last()) {
+        note(format_args!(
+            "note: changes are archived beside the backups, up to {last}; `--until newest` restores them, too"
+        ));
+    }
     if output.is_json() {
         output.json(&json!({ "store": arguments.store.display().to_string(), "backup": info }))?;
     } else {

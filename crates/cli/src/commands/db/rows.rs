@@ -8,7 +8,7 @@ use ogive::lsm::{Db, KeyspaceStats};
 /// Most entries of a store that are read only to count the rows among them; some milliseconds.
 const ENTRIES_COUNTED_MAX: u64 = 100_000;
 
-/// The statistics of the user's keyspaces. The rows of small ones are exact.
+/// The statistics of the user's keyspaces. The rows of small ones are exact, unless they may expire.
 pub(super) fn keyspaces(db: &Db) -> Vec<KeyspaceStats> {
     let names = keys::named(db);
     let mut keyspaces = db.stats().keyspaces;
@@ -19,7 +19,7 @@ pub(super) fn keyspaces(db: &Db) -> Vec<KeyspaceStats> {
         entries_left = rest;
         // Statistics of a damaged store are shown, too.
         if let Ok(rows) = count(db, &keyspace.name) {
-            (keyspace.rows, keyspace.is_exact) = (rows, true);
+            (keyspace.rows, keyspace.is_exact) = (rows, !keyspace.may_expire);
         }
     }
     keyspaces

@@ -13,13 +13,17 @@ use crate::lsm::state::keyspace_tree::{KeyspaceTree, is_of_store};
 use crate::lsm::state::tables::table_file::SCAN_READ_AHEAD_BYTES;
 use crate::lsm::state::version::FileKind;
 use crate::table::{Table, TableCursor};
-use std::collections::VecDeque;
+use crate::types::RecordType;
+use std::collections::{BTreeMap, VecDeque};
 use std::fmt::{self, Debug, Formatter};
 use std::sync::Arc;
 use std::time::SystemTime;
 
 /// A follower reads on once it has handed out what it has, in steps of about this many bytes.
 const READ_BYTES: usize = 1 << 20;
+
+/// Changes, and the types of their keyspaces by name.
+type TypedChanges = (Vec<Change>, BTreeMap<Arc<str>, Arc<RecordType>>);
 
 /// A key and its value.
 type KeyAndValue = (Vec<u8>, Vec<u8>);
@@ -32,9 +36,19 @@ pub struct ChangeBatch {
     pub position: ChangePosition,
     /// The changes, in their order. Several of a batch may concern one key.
     pub changes: Vec<Change>,
+    types: BTreeMap<Arc<str>, Arc<RecordType>>,
 }
 
-/// A change of a keyspace, which is given by its name. Values are of the types that the keyspace has now.
+impl ChangeBatch {
+    /// The types of the keys and values of a keyspace that it changes: those that the keyspace has now, or had when it
+    /// was dropped. Another one of its name may have others. `None` for a keyspace that it does not change.
+    #[must_use]
+    pub fn types(&self, keyspace: &str) -> Option<&Arc<RecordType>> {
+        self.types.get(keyspace)
+    }
+}
+
+/// A change of a keyspace, which is given by its name, and of its [types](ChangeBatch::types).
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum Change {
@@ -285,7 +299,8 @@ impl Reading<'_> {
     fn read_log(&mut self, (log, file): (&HistoryLog, &dyn ReadableFile), from: u64, bytes: &mut usize) -> Result<u64> {
         let read = wal::groups_behind(file, (log.binding, log.number), from, log.end, &mut |group| {
             let is_taken = *bytes < READ_BYTES && self.take_group(group, log.last)?;
-            *bytes += if is_taken { group.len() } else { 0 };
+            // Before the first one that it hands out, it goes on: to the follower, nothing would look like the end.
+            *bytes += if is_taken && !self.follower.ready.is_empty() { group.len() } else { 0 };
             Ok(is_taken)
         });
         match read {
@@ -337,7 +352,7 @@ impl Reading<'_> {
                 continue;
             }
             match self.changes_of(batch, group)? {
-                Some(changes) => self.hand_out(last, changes),
+                Some((changes, types)) => self.hand_out(last, changes, types),
                 // A keyspace of which only its number is left.
                 None => self.gone(last)?,
             }
@@ -345,16 +360,16 @@ impl Reading<'_> {
         Ok(true)
     }
 
-    fn hand_out(&mut self, last: Sequence, changes: Vec<Change>) {
+    fn hand_out(&mut self, last: Sequence, changes: Vec<Change>, types: BTreeMap<Arc<str>, Arc<RecordType>>) {
         self.follower.at = Some(last);
         if !changes.is_empty() {
-            self.follower.ready.push_back(ChangeBatch { position: self.core.position(last), changes });
+            self.follower.ready.push_back(ChangeBatch { position: self.core.position(last), changes, types });
         }
     }
 
-    /// The changes of a batch; `None` if a keyspace is not known.
-    fn changes_of(&mut self, batch: &[Operation], group: &[u8]) -> Result<Option<Vec<Change>>> {
-        let mut changes = Vec::with_capacity(batch.len());
+    /// The changes of a batch, with the types of their keyspaces; `None` if a keyspace is not known.
+    fn changes_of(&mut self, batch: &[Operation], group: &[u8]) -> Result<Option<TypedChanges>> {
+        let (mut changes, mut types) = (Vec::with_capacity(batch.len()), BTreeMap::new());
         for operation in batch {
             let Some(tree) = self.history.keyspaces.get(&operation.keyspace).cloned() else { return Ok(None) };
             if is_of_store(&tree.name) {
@@ -362,6 +377,7 @@ impl Reading<'_> {
             }
             let (key, value) = operation.parts(group);
             let (keyspace, key): (Arc<str>, _) = (tree.name.as_str().into(), key.to_vec());
+            types.entry(Arc::clone(&keyspace)).or_insert_with(|| Arc::clone(&tree.types.get().types));
             changes.push(match operation.action {
                 Action::RemoveRange => {
                     Change::RemoveRange { keyspace, start: key, end: (!value.is_empty()).then(|| value.to_vec()) }
@@ -382,7 +398,7 @@ impl Reading<'_> {
                 }
             });
         }
-        Ok(Some(changes))
+        Ok(Some((changes, types)))
     }
 
     /// Takes what is in no log, as far as it follows the place of the follower and is before a change.
@@ -391,11 +407,11 @@ impl Reading<'_> {
             match self.history.events.remove(&next) {
                 Some(HistoryEvent::Gap(last)) => self.follower.at = Some(last),
                 Some(HistoryEvent::Dropped(id)) => {
-                    let keyspace = self.history.keyspaces.get(&id).map(|tree| tree.name.as_str().into());
-                    self.hand_out(
-                        next,
-                        keyspace.map(|keyspace| Change::DropKeyspace { keyspace }).into_iter().collect(),
-                    );
+                    let dropped = self.history.keyspaces.get(&id).map(|tree| named_types(tree));
+                    let change =
+                        |(keyspace, _): &(Arc<str>, _)| Change::DropKeyspace { keyspace: Arc::clone(keyspace) };
+                    let changes = dropped.iter().map(change).collect();
+                    self.hand_out(next, changes, dropped.into_iter().collect());
                 }
                 Some(HistoryEvent::Ingested(id, table)) => self.take_ingestion(id, table, next)?,
                 None => return Ok(()),
@@ -412,8 +428,14 @@ impl Reading<'_> {
             last += 1;
         }
         let Some(tree) = self.history.keyspaces.get(&id).cloned() else { return self.gone(last) };
-        let keyspace = tree.name.as_str().into();
-        self.hand_out(last, vec![Change::Ingest { keyspace, tables: IngestedTables { tables, tree } }]);
+        let (keyspace, types) = named_types(&tree);
+        let ingested = Change::Ingest { keyspace: Arc::clone(&keyspace), tables: IngestedTables { tables, tree } };
+        self.hand_out(last, vec![ingested], [(keyspace, types)].into());
         Ok(())
     }
+}
+
+/// The name and the types of a keyspace.
+fn named_types(tree: &KeyspaceTree) -> (Arc<str>, Arc<RecordType>) {
+    (tree.name.as_str().into(), Arc::clone(&tree.types.get().types))
 }

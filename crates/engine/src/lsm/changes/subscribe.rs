@@ -39,7 +39,9 @@ impl Core {
         if position.store == self.files.binding.store && position.sequence <= SEQUENCE_MAX {
             return Ok(position.sequence);
         }
-        Err(Error::input(format!("{position} is no position in {}", self.path().display())))
+        let of =
+            if position.store == self.files.binding.store { "no position" } else { "a position of another store than" };
+        Err(Error::input(format!("{position} is {of} {}", self.path().display())))
     }
 
     /// Refuses to follow a closed store.

@@ -81,7 +81,7 @@ pub struct KeyspaceStats {
     /// Number of records that readers see. An estimate assumes that each tombstone removes a record and that no other
     /// entry overwrites one; it knows no range tombstones.
     pub rows: u64,
-    /// Whether `rows` is exact: no entry can hide another one.
+    /// Whether `rows` is exact: no entry can hide another one, and none [may expire](Self::may_expire).
     pub is_exact: bool,
     /// Whether records of it may expire: it has a rule by which they do, entries in tables that do, or entries that are
     /// not in tables yet, in a store where some do.
@@ -218,6 +218,7 @@ impl Core {
             counted.may_expire = keyspace.options.expiry.is_some()
                 || self.contents.time.is_used() && counted.memtable_records > 0
                 || keyspace.levels.iter().any(|(_, table)| table.expiring.is_some());
+            counted.is_exact &= !counted.may_expire;
             let deepest = counted.levels.iter().rev().find(|level| level.bytes > 0);
             last_level_bytes += deepest.map_or(0, |level| level.bytes);
             stats.table_bytes += counted.bytes();

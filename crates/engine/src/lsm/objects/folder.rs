@@ -546,10 +546,11 @@ impl ObjectFolder {
     ) -> Result<()> {
         self.retired.begin_collection();
         let listing = newest.map_or_else(|| self.read_listing(), |newest| self.list_with(newest, true))?;
-        let kept = kept(&listing.subscribers())?;
-        self.retired.release(&kept);
         listing.files().iter().filter(|name| is_left(name)).for_each(|name| self.retired.add(name));
-        for name in self.retired.due() {
+        // Before what is kept is known: a file that waits from now on may be kept for a subscriber.
+        let due = self.retired.due();
+        let kept = kept(&listing.subscribers())?;
+        for name in due {
             if kept.contains(&name) {
                 self.retired.hold(&name);
                 continue;
@@ -565,6 +566,7 @@ impl ObjectFolder {
             }
             self.retired.forget(&name);
         }
+        self.retired.release(&kept);
         // The rest of a chain that is gone: a seal, or parts that have arrived late. A listing that lags may leave the
         // first part out of one that is in use.
         let is_rest = |chain: &ChainId| listing.parts(*chain) == 0 && is_left(&file_name(chain.number, chain.kind));

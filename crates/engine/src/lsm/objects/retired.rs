@@ -114,3 +114,23 @@ impl RetiredFiles {
         all
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::io::{MemoryStorage, Storage};
+    use crate::lsm::objects::ObjectFolder;
+    use std::collections::BTreeSet;
+    use std::sync::Arc;
+
+    #[test]
+    fn a_file_that_begins_to_wait_while_others_are_removed_stays_until_it_is_known_what_is_kept() {
+        let memory = MemoryStorage::objects();
+        let folder = ObjectFolder::new(Arc::new(memory.clone()), 7);
+        let names = ["000002.table", "000003.table"];
+        names.iter().for_each(|name| memory.put(name, vec![1]).unwrap());
+        folder.remove(names[0]).unwrap();
+        let kept = |_: &[_]| folder.remove(names[1]).map(|()| BTreeSet::new());
+        folder.collect(7, None, |_| false, kept).unwrap();
+        assert_eq!(names.map(|name| memory.content(name).is_ok()), [false, true]);
+    }
+}

@@ -14,13 +14,16 @@ use crate::lsm::state::version::ManifestEdit;
 use crate::types::display_unix_ms;
 
 impl Core {
-    /// Refuses a clock that is too far ahead: the time of records that expire would be wrong, too.
+    /// Refuses a clock that is too far ahead, or behind: the time of records that expire would be wrong, too.
     ///
     /// # Errors
     /// [`Cause::Input`](crate::Cause::Input).
     #[cold]
     pub(in crate::lsm) fn check_clock(&self) -> Result<()> {
-        let TimeReading { now_ms, clock_ms, is_ahead } = self.contents.time.read();
+        let reading @ TimeReading { now_ms, clock_ms, is_ahead } = self.contents.time.read();
+        if self.contents.time.is_behind(reading) {
+            return Err(Error::clock_behind(self.path(), &display_unix_ms(now_ms), &display_unix_ms(clock_ms)));
+        }
         if !is_ahead {
             return Ok(());
         }

@@ -15,6 +15,7 @@ use ogive::{Change, ChangeBatch, ChangePosition};
 use ogive_terminal::shell_word;
 use serde_json::{Value, json};
 use std::collections::HashMap;
+use std::sync::LazyLock;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -159,46 +160,56 @@ impl DbChangesArguments {
     }
 }
 
-/// The keyspaces of a store, as their records are printed.
+/// The keyspaces of a store without types, as their records are printed.
 struct Shown<'a> {
     store: &'a StoreFolder,
-    keyspaces: HashMap<String, (RecordType, Keys)>,
+    keyspaces: HashMap<String, Keys>,
 }
 
 impl Shown<'_> {
-    /// The types of a keyspace, in the store as it is when it is first met.
-    fn keyspace(&mut self, name: &str) -> Result<&(RecordType, Keys)> {
-        if !self.keyspaces.contains_key(name) {
-            let shown = found(&self.store.read()?, name)?;
-            self.keyspaces.insert(name.to_owned(), shown);
-        }
-        Ok(&self.keyspaces[name])
+    /// The types of a keyspace that states none: the keys may have a type that the store tells elsewhere, as it is when
+    /// the keyspace is first met.
+    fn untyped(&mut self, name: &str) -> Result<(&RecordType, Keys)> {
+        static BYTES: LazyLock<RecordType> = LazyLock::new(RecordType::default);
+        let keys = match self.keyspaces.get(name) {
+            Some(&keys) => keys,
+            None => *self.keyspaces.entry(name.to_owned()).or_insert(keys_of(&self.store.read()?, name)?),
+        };
+        Ok((&BYTES, keys))
     }
 
     fn print(&mut self, batch: &ChangeBatch, output: &mut Output) -> Result<()> {
         let Some((last, first)) = batch.changes.split_last() else { return Ok(()) };
-        first.iter().try_for_each(|change| self.print_change(change, None, output))?;
-        self.print_change(last, Some(batch.position), output)
+        first.iter().try_for_each(|change| self.print_change((batch, change), None, output))?;
+        self.print_change((batch, last), Some(batch.position), output)
     }
 
-    fn print_change(&mut self, change: &Change, at: Option<ChangePosition>, output: &mut Output) -> Result<()> {
+    fn print_change(
+        &mut self,
+        (batch, change): (&ChangeBatch, &Change),
+        at: Option<ChangePosition>,
+        output: &mut Output,
+    ) -> Result<()> {
         let name = change.keyspace();
         let place = LinePlace { keyspace: name, position: at };
         if matches!(change, Change::DropKeyspace { .. }) {
             self.keyspaces.remove(name);
             return output.line(place.drop());
         }
-        let (types, keys) = self.keyspace(name)?;
+        let (types, keys) = match batch.types(name).filter(|types| !types.is_bytes()) {
+            Some(types) => (&**types, Keys::of_type(types.keys)),
+            None => self.untyped(name)?,
+        };
         output.line(match change {
-            Change::Insert { key, value, expires, .. } => place.put(types, *keys, (key, value), *expires),
-            Change::Remove { key, .. } => place.remove(*keys, key),
-            Change::RemoveRange { start, end, .. } => place.remove_range(*keys, start, end.as_deref()),
+            Change::Insert { key, value, expires, .. } => place.put(types, keys, (key, value), *expires),
+            Change::Remove { key, .. } => place.remove(keys, key),
+            Change::RemoveRange { start, end, .. } => place.remove_range(keys, start, end.as_deref()),
             Change::Ingest { tables, .. } => {
                 let mut records = tables.records().peekable();
                 while let Some(record) = records.next() {
                     let (key, value) = record?;
                     let position = at.filter(|_| records.peek().is_none());
-                    output.line(LinePlace { position, ..place }.put(types, *keys, (&key, &value), None))?;
+                    output.line(LinePlace { position, ..place }.put(types, keys, (&key, &value), None))?;
                 }
                 return Ok(());
             }
@@ -207,12 +218,11 @@ impl Shown<'_> {
     }
 }
 
-/// The types of a keyspace; those of bytes if it is not there any more.
-fn found(db: &Db, name: &str) -> Result<(RecordType, Keys)> {
+/// The keys of a keyspace without types; bytes if another one has its name now, or none.
+fn keys_of(db: &Db, name: &str) -> Result<Keys> {
     if !db.keyspaces().iter().any(|known| known == name) {
-        return Ok((RecordType::default(), Keys::BYTES));
+        return Ok(Keys::BYTES);
     }
     let keyspace = db.keyspace(name)?;
-    let keys = keys::of(db, &keyspace, None)?;
-    Ok((RecordType { keys: keys.key_type(), ..RecordType::clone(&keyspace.record_type()) }, keys))
+    if keyspace.record_type().is_bytes() { keys::of(db, &keyspace, None) } else { Ok(Keys::BYTES) }
 }

@@ -163,6 +163,11 @@ impl StoreTime {
         self.clock.passed_ms()
     }
 
+    /// Whether the clock is as far behind the time as it must not be ahead of it.
+    pub(in crate::lsm) fn is_behind(&self, reading: TimeReading) -> bool {
+        self.is_used() && reading.now_ms > reading.clock_ms.saturating_add(self.ahead_max_ms)
+    }
+
     /// The time, in milliseconds since the start of 1970.
     #[cold]
     pub(in crate::lsm) fn now_ms(&self) -> u64 {
