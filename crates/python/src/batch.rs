@@ -24,7 +24,7 @@ pub(crate) struct Batch {
 }
 
 /// The types of a first record, and the keyspace whose writes decide them.
-type Decided = (Arc<RecordType>, ogive::Keyspace);
+type FirstTypes = (Arc<RecordType>, ogive::Keyspace);
 
 /// What a batch does to a keyspace without types: they are decided when it is committed.
 struct Undecided {
@@ -32,7 +32,7 @@ struct Undecided {
     /// The keyspace itself: one that is dropped and made again under its name is another.
     keyspace: ogive::Keyspace,
     /// Those of its first record, once the batch has one.
-    decided: Option<Decided>,
+    decided: Option<FirstTypes>,
     /// Removals before that record, whose keys have no bytes yet.
     removals: Vec<Removal>,
     /// Values that were expected before it.
@@ -243,14 +243,14 @@ impl Batch {
         })
     }
 
-    /// Keeps a change until the batch has a first record of a keyspace without types; else returns it, with the handle's
-    /// types, and those of that record.
+    /// Keeps a change until the batch has a first record of a keyspace without types; else returns it, with the types
+    /// of the handle, and those of that record.
     fn kept_until_decided<T>(
         &self,
         handle: &Bound<'_, Keyspace>,
         change: T,
         kept: impl FnOnce(&mut Undecided) -> &mut Vec<T>,
-    ) -> PyResult<Option<(T, Arc<Typed>, Option<Decided>)>> {
+    ) -> PyResult<Option<(T, Arc<Typed>, Option<FirstTypes>)>> {
         self.with(|_| ())?;
         handle.get().check_store(&self.opened)?;
         let typed = handle.get().typed()?;

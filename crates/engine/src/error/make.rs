@@ -357,9 +357,9 @@ impl Error {
     pub(crate) fn clock_behind(store: impl Into<PathBuf>, time: &str, clock: &str) -> Self {
         let store = store.into();
         let detail = format!(
-            "the clock says {clock}, but the time of {}, by which records expire, is {time} and never goes back: no new \
-             one is written that expires, since it might have done so already; set the clock, or, if it was ahead when \
-             the store was written, copy the records to a new store",
+            "the clock says {clock}, but the time of {}, by which records expire, is {time} and never goes back: no \
+             new one is written that expires, since it might have done so already; set the clock, or, if it was ahead \
+             when the store was written, copy the records to a new store",
             store.display()
         );
         let mut error = Self::of(Cause::Input, store, detail);

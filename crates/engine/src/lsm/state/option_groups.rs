@@ -153,9 +153,9 @@ pub struct DbExpiryOptions {
     pub grace: Duration,
     /// How far the time of day may be ahead of the time that has passed since the store last recorded it; by default 24
     /// hours. A clock further ahead is taken for wrong: records expire no earlier than this allows, and writes of
-    /// records that expire fail; so do they if it is as far behind the time of the store, which never goes back. How long a store was closed is known on Linux, until the machine is started again; a
-    /// program whose store may be closed for more than a day over that sets a longer time. [`Duration::MAX`] trusts the
-    /// clock.
+    /// records that expire fail; so do they if it is as far behind the time of the store, which never goes back. How
+    /// long a store was closed is known on Linux, until the machine is started again; a program whose store may be
+    /// closed for more than a day over that sets a longer time. [`Duration::MAX`] trusts the clock.
     pub clock_ahead_max: Duration,
 }
 
