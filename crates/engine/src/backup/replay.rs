@@ -147,7 +147,7 @@ impl<'a> Replay<'a> {
             let alteration = Alteration::to(types.values.clone());
             let outcome = match keyspace.is_empty()? || types.extends(&keyspace.record_type()) {
                 true => keyspace.declare(types).map(drop),
-                false => keyspace.alter(&alteration).map(drop),
+                false => keyspace.alter_values(&alteration).map(drop),
             };
             outcome.map_err(|error| {
                 Error::input(format!(
