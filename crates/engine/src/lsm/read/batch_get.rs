@@ -174,7 +174,7 @@ fn find_all<K: AsRef<[u8]>>(
         for &index in group {
             let mut next = NextSource::default();
             match lookups.advance(keys[index].as_ref(), &mut next)? {
-                Deferrable::Done(answer) => found[index] = view.settled(answer, point, |ms| note(index, ms)),
+                Deferrable::Done(answer) => found[index] = answer,
                 Deferrable::Deferred => open.push(OpenKey { index, next }),
             }
             taken += 1;
@@ -188,11 +188,17 @@ fn find_all<K: AsRef<[u8]>>(
             let mut still = Vec::new();
             for OpenKey { index, mut next } in open {
                 match lookups.advance(keys[index].as_ref(), &mut next)? {
-                    Deferrable::Done(answer) => found[index] = view.settled(answer, point, |ms| note(index, ms)),
+                    Deferrable::Done(answer) => found[index] = answer,
                     Deferrable::Deferred => still.push(OpenKey { index, next }),
                 }
             }
             open = still;
+        }
+    }
+    // A store is known to have records that expire before any of them is visible.
+    if view.time.is_used() {
+        for &index in order {
+            found[index] = view.settled(found[index].take(), point, |expires_ms| note(index, expires_ms));
         }
     }
     Ok(found)
