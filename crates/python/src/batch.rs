@@ -26,6 +26,9 @@ pub(crate) struct Batch {
 /// The types of a first record, and the keyspace whose writes decide them.
 type FirstTypes = (Arc<RecordType>, ogive::Keyspace);
 
+/// A change with the types of its handle, and those of the first record.
+type TypedChange<T> = (T, Arc<Typed>, Option<FirstTypes>);
+
 /// What a batch does to a keyspace without types: they are decided when it is committed.
 struct Undecided {
     handle: Py<Keyspace>,
@@ -250,7 +253,7 @@ impl Batch {
         handle: &Bound<'_, Keyspace>,
         change: T,
         kept: impl FnOnce(&mut Undecided) -> &mut Vec<T>,
-    ) -> PyResult<Option<(T, Arc<Typed>, Option<FirstTypes>)>> {
+    ) -> PyResult<Option<TypedChange<T>>> {
         self.with(|_| ())?;
         handle.get().check_store(&self.opened)?;
         let typed = handle.get().typed()?;

@@ -42,14 +42,16 @@ pub(crate) fn split_expiry(stored: &[u8]) -> Option<(u64, &[u8])> {
 impl ValueKind {
     #[inline]
     pub(crate) fn from_code(code: u8) -> Option<Self> {
-        match code {
-            0 => Some(Self::Remove),
-            1 => Some(Self::Value),
-            2 => Some(Self::Pointer),
-            4 => Some(Self::ExpiringValue),
-            5 => Some(Self::ExpiringPointer),
-            _ => None,
-        }
+        // A load, where a match of codes with a gap takes several steps; it is made for every entry that is read.
+        const KINDS: [Option<ValueKind>; 6] = [
+            Some(ValueKind::Remove),
+            Some(ValueKind::Value),
+            Some(ValueKind::Pointer),
+            None,
+            Some(ValueKind::ExpiringValue),
+            Some(ValueKind::ExpiringPointer),
+        ];
+        *KINDS.get(usize::from(code))?
     }
 
     /// Whether a time is stored in front of the value or pointer.
