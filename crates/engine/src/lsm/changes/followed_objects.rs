@@ -81,10 +81,7 @@ impl Core {
 
     /// What the writer knows. All of it is durable.
     fn own_state(&self) -> Result<OwnHistory> {
-        let mut writer = self.writer_alone();
-        if writer.unsynced_bytes > 0 || writer.values_unsynced {
-            self.sync_writes(&mut writer)?;
-        }
+        let writer = self.durable_writer()?;
         let shared = self.contents.lock();
         if self.is_closed() {
             return Err(self.closed());

@@ -121,10 +121,7 @@ impl Core {
 
     /// The history of a store that is open for writing. All changes in it are durable.
     fn own_history(&self, unread: UnreadChanges) -> Result<StoreHistory> {
-        let mut writer = self.writer_alone();
-        if writer.unsynced_bytes > 0 || writer.values_unsynced {
-            self.sync_writes(&mut writer)?;
-        }
+        let writer = self.durable_writer()?;
         let shared = self.contents.lock();
         if self.is_closed() {
             return Err(self.closed());

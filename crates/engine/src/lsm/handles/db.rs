@@ -294,9 +294,10 @@ impl Db {
         DbSnapshot::new(self.clone())
     }
 
-    /// Compares the clock with the time of the store, by which records expire. While it is further ahead than
-    /// [`DbExpiryOptions::clock_ahead_max`](crate::lsm::DbExpiryOptions::clock_ahead_max), writes of records that
-    /// expire are refused with this error, but reads are not: they return records that have expired since.
+    /// Compares the clock with the time of the store, by which records expire. While it is further ahead, or behind,
+    /// than [`DbExpiryOptions::clock_ahead_max`](crate::lsm::DbExpiryOptions::clock_ahead_max), writes of records that
+    /// expire are refused with this error, but reads are not: behind a clock that is ahead, they return records that
+    /// have expired since.
     ///
     /// # Errors
     /// [`Cause::Input`](crate::Cause::Input), with both times.

@@ -228,6 +228,18 @@ impl Core {
         writer
     }
 
+    /// As [`Self::writer_alone`], with all that is written durable.
+    ///
+    /// # Errors
+    /// As [`Self::sync_writes`].
+    pub(in crate::lsm) fn durable_writer(&self) -> Result<FairGuard<'_, WriterState>> {
+        let mut writer = self.writer_alone();
+        if writer.unsynced_bytes > 0 || writer.values_unsynced {
+            self.sync_writes(&mut writer)?;
+        }
+        Ok(writer)
+    }
+
     /// Runs the work that a write has made due. Its failure closes the store to writes, but the write itself has
     /// succeeded.
     pub(in crate::lsm) fn work_after_write(&self) {
