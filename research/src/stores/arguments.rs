@@ -30,7 +30,7 @@ pub struct StoreRunArguments {
     /// Systems, of `list` [default: all]
     #[arg(long = "system", num_args = 1.., value_name = "NAME")]
     pub(super) systems: Vec<String>,
-    /// Workloads, of `list` [default: all]
+    /// Workloads, of `list`, or writes:PERCENT, scans:PERCENT [default: all of the list]
     #[arg(long = "workload", num_args = 1.., value_name = "NAME")]
     pub(super) workloads: Vec<StoreWorkload>,
     /// Key set: a generated one by name, or a file, SOSD or sorted lines of text
@@ -60,8 +60,9 @@ pub struct StoreRunArguments {
     /// Order in which the store that is read from is loaded: random, sequential
     #[arg(long, default_value_t = LoadOrder::Random, value_name = "ORDER")]
     pub(super) order: LoadOrder,
-    /// Which keys are asked for: uniform, sequential, zipf:0.99, latest, hotspot:0.2,0.8, exponential or a .u32 trace
-    /// [default: those of the workload]
+    /// Which keys are asked for: uniform, sequential, zipf:0.99, latest, hotspot:0.2,0.8, exponential,
+    /// shifting:zipf:0.99,100000 (other popular keys every 100,000 requests) or a .u32 trace [default: those of the
+    /// workload]
     #[arg(long = "requests", num_args = 1.., value_name = "NAME")]
     pub(super) requests: Vec<Requests>,
     /// Operations of each measurement

@@ -77,7 +77,7 @@ impl StoreWorkload {
     pub(super) fn about(self) -> String {
         match self {
             Self::Mix(mix) => {
-                format!("YCSB's workload, one write a commit, log not synced; requests {}", mix.requests())
+                format!("a mix of operations, one write a commit, log not synced; requests {}", mix.requests())
             }
             _ => self.named().map_or_else(String::new, |(.., about)| (*about).into()),
         }
@@ -118,8 +118,11 @@ impl FromStr for StoreWorkload {
         if let Some(workload) = Self::all().find(|workload| workload.name() == text) {
             return Ok(workload);
         }
+        if let Ok(mix) = text.parse() {
+            return Ok(Self::Mix(mix));
+        }
         let names: Vec<String> = Self::all().map(Self::name).collect();
-        bail!("a workload is one of {}", names.join(", "))
+        bail!("a workload is one of {}, writes:PERCENT, scans:PERCENT", names.join(", "))
     }
 }
 

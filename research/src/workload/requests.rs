@@ -51,6 +51,13 @@ pub enum Requests {
     },
     /// The bulk-loaded keys in ascending order, from a random one on, from the first again after the last.
     Sequential,
+    /// As other requests, but after a number of draws other bulk-loaded keys are the popular ones.
+    Shifting {
+        /// What is drawn between two changes.
+        requests: Box<Self>,
+        /// Draws between two changes.
+        every: u64,
+    },
     /// A recorded trace of little-endian u32 numbers, spread evenly and in order over the bulk-loaded keys.
     Trace(PathBuf),
 }
@@ -64,7 +71,7 @@ impl FromStr for Requests {
     type Err = Error;
 
     /// Reads `uniform`, `sequential`, `zipf[:SKEW]`, `latest[:SKEW]`, `hotspot[:KEYS,REQUESTS]`,
-    /// `exponential[:KEYS,REQUESTS]` or the path of a `.u32` file.
+    /// `exponential[:KEYS,REQUESTS]`, `shifting:REQUESTS,EVERY` or the path of a `.u32` file.
     fn from_str(text: &str) -> Result<Self> {
         if text.ends_with(".u32") {
             return Ok(Self::Trace(text.into()));
@@ -90,6 +97,7 @@ impl FromStr for Requests {
                 let (keys, requests) = option.map_or(Ok(HOT_SHARES), |option| shares(option, 1.0))?;
                 Ok(Self::Hotspot { keys, requests })
             }
+            ("shifting", option) => shifting(text, option.unwrap_or_default()),
             ("exponential", option) => {
                 let (keys, requests) = option.map_or(Ok(NEW_SHARES), |option| shares(option, MOST_NEW_REQUESTS))?;
                 Ok(Self::Exponential { keys, requests })
@@ -97,9 +105,28 @@ impl FromStr for Requests {
             _ => Err(Error::spec(
                 text,
                 "requests are uniform, sequential, zipf[:SKEW], latest[:SKEW], hotspot[:KEYS,REQUESTS], \
-                 exponential[:KEYS,REQUESTS] or a .u32 trace",
+                 exponential[:KEYS,REQUESTS], shifting:REQUESTS,EVERY or a .u32 trace",
             )),
         }
+    }
+}
+
+/// Reads what follows `shifting:`.
+fn shifting(text: &str, option: &str) -> Result<Requests> {
+    let refused = || {
+        Error::spec(
+            text,
+            "shifting takes zipf or hotspot requests and a number of draws, such \
+         as shifting:zipf:0.99,100000",
+        )
+    };
+    let (requests, every) = option.rsplit_once(',').ok_or_else(refused)?;
+    let every = every.parse().ok().filter(|every| *every > 0).ok_or_else(refused)?;
+    match requests.parse()? {
+        requests @ (Requests::Zipf { .. } | Requests::Hotspot { .. }) => {
+            Ok(Requests::Shifting { requests: Box::new(requests), every })
+        }
+        _ => Err(refused()),
     }
 }
 
@@ -112,6 +139,7 @@ impl std::fmt::Display for Requests {
             Self::Hotspot { keys, requests } => write!(f, "hotspot:{keys},{requests}"),
             Self::Exponential { keys, requests } => write!(f, "exponential:{keys},{requests}"),
             Self::Sequential => f.write_str("sequential"),
+            Self::Shifting { requests, every } => write!(f, "shifting:{requests},{every}"),
             Self::Trace(path) => f.write_str(&path.file_name().unwrap_or(path.as_os_str()).to_string_lossy()),
         }
     }
@@ -130,6 +158,8 @@ pub struct Chooser<'p> {
     /// First hot key, or the next one of a sequence.
     start: u64,
     trace: Option<(Trace, usize)>,
+    /// Draws after which other keys are popular, and draws until then.
+    shift: Option<(u64, u64)>,
 }
 
 impl<'p> Chooser<'p> {
@@ -153,6 +183,10 @@ impl<'p> Chooser<'p> {
             }
             _ => None,
         };
+        let (requests, shift) = match requests {
+            Requests::Shifting { requests, every } => (requests.as_ref(), Some((*every, *every))),
+            _ => (requests, None),
+        };
         Ok(Self {
             population,
             requests: requests.clone(),
@@ -161,6 +195,7 @@ impl<'p> Chooser<'p> {
             start: random.below(loaded),
             trace,
             random,
+            shift,
         })
     }
 
@@ -168,6 +203,13 @@ impl<'p> Chooser<'p> {
     pub fn next_key(&mut self, inserted: usize) -> u64 {
         let loaded = self.population.loaded().len() as u64;
         let present = loaded + inserted as u64;
+        if let Some((every, left)) = self.shift {
+            if left == 0 {
+                self.scatter = Permutation::new(loaded, &mut self.random);
+                self.start = self.random.below(loaded);
+            }
+            self.shift = Some((every, if left == 0 { every } else { left } - 1));
+        }
         let place = match self.requests {
             Requests::Uniform => self.random.below(present),
             Requests::Zipf { skew } => self.rank(skew, present) - 1,
@@ -184,6 +226,8 @@ impl<'p> Chooser<'p> {
                 return self.population.key(place);
             }
             Requests::Trace(_) => return self.population.key(self.traced(loaded)),
+            // The requests within are drawn instead.
+            Requests::Shifting { .. } => self.random.below(present),
         };
         // Neighbours in age or popularity are none in the key space: bulk-loaded keys change places.
         self.population.key(self.scatter.apply(place))
@@ -258,6 +302,16 @@ mod tests {
     }
 
     #[test]
+    fn other_keys_become_popular_when_requests_shift() -> Result<()> {
+        let asked = drawn("shifting:hotspot:0.01,1,1000", 3_000)?;
+        let phases: Vec<std::collections::BTreeSet<u64>> =
+            asked.chunks(1_000).map(|phase| phase.iter().copied().collect()).collect();
+        assert!(phases.iter().all(|phase| phase.len() <= 100), "each phase asks for one hundredth of the keys");
+        assert!(phases[0].is_disjoint(&phases[1]) && phases[1].is_disjoint(&phases[2]), "{phases:?}");
+        Ok(())
+    }
+
+    #[test]
     fn the_latest_keys_are_asked_for_most() -> Result<()> {
         let population = Population::halves((0..20_000).collect(), 1);
         let mut chooser = Chooser::new(&population, &Requests::Latest { skew: 1.0 }, 3)?;
@@ -289,13 +343,25 @@ mod tests {
 
     #[test]
     fn requests_are_read_as_they_are_written() -> Result<()> {
-        for text in ["uniform", "sequential", "zipf:0.5", "latest:2", "hotspot:0.1,0.8", "exponential:0.5,0.9"] {
+        let texts = ["uniform", "sequential", "zipf:0.5", "latest:2", "hotspot:0.1,0.8", "exponential:0.5,0.9"];
+        for text in texts.into_iter().chain(["shifting:zipf:0.99,100000", "shifting:hotspot:0.1,0.8,5"]) {
             assert_eq!(text.parse::<Requests>()?.to_string(), text);
         }
         assert_eq!("zipf".parse::<Requests>()?, Requests::Zipf { skew: 0.99 });
-        for text in
-            ["", "uniform:1", "zipf:x", "hotspot:0.1", "hotspot:2,0.5", "exponential:0.5,1", "sequential:1", "trace"]
-        {
+        for text in [
+            "",
+            "uniform:1",
+            "zipf:x",
+            "hotspot:0.1",
+            "hotspot:2,0.5",
+            "exponential:0.5,1",
+            "sequential:1",
+            "trace",
+            "shifting",
+            "shifting:zipf:0.99",
+            "shifting:zipf,0",
+            "shifting:latest,5",
+        ] {
             assert!(matches!(text.parse::<Requests>(), Err(Error::Spec { .. })), "{text}");
         }
         Ok(())

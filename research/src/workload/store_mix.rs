@@ -46,6 +46,8 @@ pub enum StoreMix {
     F,
     /// Updates with this percentage, else reads (Bourbon, Sections 3.2 and 5.4).
     Writes(u64),
+    /// Scans of 1 to 100 entries with this percentage, else updates.
+    Scans(u64),
 }
 
 impl StoreMix {
@@ -62,6 +64,7 @@ impl StoreMix {
             Self::E => "ycsb-e".into(),
             Self::F => "ycsb-f".into(),
             Self::Writes(percent) => format!("writes:{percent}"),
+            Self::Scans(percent) => format!("scans:{percent}"),
         }
     }
 
@@ -69,7 +72,7 @@ impl StoreMix {
     pub fn requests(self) -> Requests {
         match self {
             Self::D => Requests::Latest { skew: Requests::YCSB_SKEW },
-            Self::Writes(_) => Requests::Uniform,
+            Self::Writes(_) | Self::Scans(_) => Requests::Uniform,
             _ => Requests::Zipf { skew: Requests::YCSB_SKEW },
         }
     }
@@ -109,6 +112,10 @@ impl StoreMix {
                 Self::E => return Some(StoreOperation::Scan(place, 1 + random.below(MOST_SCANNED))),
                 Self::F => (50, StoreOperation::ReadModifyWrite),
                 Self::Writes(writes) => (100_u64.saturating_sub(writes), StoreOperation::Update),
+                Self::Scans(scans) if percent < scans => {
+                    return Some(StoreOperation::Scan(place, 1 + random.below(MOST_SCANNED)));
+                }
+                Self::Scans(_) => (0, StoreOperation::Update),
             };
             Some(if percent < reads { StoreOperation::Read(place) } else { other(place) })
         });
@@ -119,12 +126,15 @@ impl StoreMix {
 impl FromStr for StoreMix {
     type Err = Error;
 
-    /// Reads `ycsb-a` to `ycsb-f`, or `writes:PERCENT`.
+    /// Reads `ycsb-a` to `ycsb-f`, `writes:PERCENT` or `scans:PERCENT`.
     fn from_str(text: &str) -> Result<Self> {
-        let refused = || Error::spec(text, "a mix is one of ycsb-a to ycsb-f, or writes:PERCENT");
-        if let Some(percent) = text.strip_prefix("writes:") {
-            let percent = percent.parse().ok().filter(|percent| *percent <= 100);
-            return percent.map(Self::Writes).ok_or_else(refused);
+        let refused = || Error::spec(text, "a mix is one of ycsb-a to ycsb-f, writes:PERCENT or scans:PERCENT");
+        let shares: [(&str, fn(u64) -> Self); 2] = [("writes:", Self::Writes), ("scans:", Self::Scans)];
+        for (name, mix) in shares {
+            if let Some(percent) = text.strip_prefix(name) {
+                let percent = percent.parse().ok().filter(|percent| *percent <= 100);
+                return percent.map(mix).ok_or_else(refused);
+            }
         }
         Self::YCSB.into_iter().find(|mix| mix.name() == text).ok_or_else(refused)
     }
@@ -152,6 +162,7 @@ mod tests {
             ("ycsb-e", [0, 0, 5, 95, 0]),
             ("ycsb-f", [50, 0, 0, 0, 50]),
             ("writes:20", [80, 20, 0, 0, 0]),
+            ("scans:50", [0, 50, 0, 50, 0]),
         ];
         for (name, shares) in shares {
             let mix: StoreMix = name.parse()?;
@@ -170,7 +181,7 @@ mod tests {
                 assert!(count.abs_diff(200 * share) < 300 && (share > 0 || count == 0), "{name}: {counts:?}");
             }
         }
-        for text in ["ycsb-g", "writes:101", "writes:", ""] {
+        for text in ["ycsb-g", "writes:101", "writes:", "scans:101", ""] {
             assert!(text.parse::<StoreMix>().is_err(), "{text}");
         }
         Ok(())

@@ -7,7 +7,21 @@ use fjall::config::{HashRatioPolicy, PartitioningPolicy, PinningPolicy};
 use fjall::{Database, Keyspace, KeyspaceCreateOptions, PersistMode};
 use ogive_research::stores::{StoreBatch, StoreReader, StoreSessions, StoreSettings, StoreSystem, StoreWriter};
 
-pub(crate) const FJALL: StoreSystem = StoreSystem { name: "fjall", settings, reads_directly: false, open };
+/// With each commit at the operating system when it returns.
+pub(crate) const FJALL: StoreSystem = StoreSystem {
+    name: "fjall",
+    settings: |settings| described(settings, Some(PersistMode::Buffer)),
+    reads_directly: false,
+    open: |folder, settings| open(folder, settings, Some(PersistMode::Buffer)),
+};
+
+/// As it comes: a commit may stay in a buffer of the process, so that an end of the process loses it.
+pub(crate) const FJALL_IN_PROCESS: StoreSystem = StoreSystem {
+    name: "fjall-in-process",
+    settings: |settings| described(settings, None),
+    reads_directly: false,
+    open: |folder, settings| open(folder, settings, None),
+};
 
 /// Slots of the hash index of a block for each entry.
 const HASH_RATIO: f32 = 1.33;
@@ -17,26 +31,29 @@ const MEMTABLES: u64 = 3;
 struct Fjall {
     database: Database,
     keyspace: Keyspace,
-    synced: bool,
+    /// What each commit does with the log.
+    durability: Option<PersistMode>,
 }
 
 pub(crate) fn cache_bytes(settings: &StoreSettings) -> u64 {
     settings.memory_bytes.saturating_sub(MEMTABLES * settings.memtable_bytes).max(8 << 20)
 }
 
-fn settings(settings: &StoreSettings) -> String {
+fn described(settings: &StoreSettings, durability: Option<PersistMode>) -> String {
     format!(
-        "fjall 3.1, cache {} MiB, memtables {} MiB, hash index in blocks, indexes and filters whole and pinned, no \
-        compression",
+        "fjall 3.1, cache {} MiB, memtables {} MiB, commits {}, hash index in blocks, indexes and filters whole and \
+        pinned, no compression",
         cache_bytes(settings) >> 20,
-        settings.memtable_bytes >> 20
+        settings.memtable_bytes >> 20,
+        if durability.is_some() { "handed to the operating system" } else { "in the process only" }
     )
 }
 
-fn open(folder: &Path, settings: &StoreSettings) -> Result<Box<dyn StoreSessions>> {
+fn open(folder: &Path, settings: &StoreSettings, durability: Option<PersistMode>) -> Result<Box<dyn StoreSessions>> {
     let database = Database::builder(folder).cache_size(cache_bytes(settings)).open()?;
     let keyspace = database.keyspace("records", || keyspace_options(settings))?;
-    Ok(Box::new(Fjall { database, keyspace, synced: settings.synced }))
+    let durability = if settings.synced { Some(PersistMode::SyncAll) } else { durability };
+    Ok(Box::new(Fjall { database, keyspace, durability }))
 }
 
 pub(crate) fn keyspace_options(settings: &StoreSettings) -> KeyspaceCreateOptions {
@@ -76,8 +93,7 @@ struct FjallWriter<'s>(&'s Fjall);
 
 impl StoreWriter for FjallWriter<'_> {
     fn write(&mut self, batch: &StoreBatch) -> Result<()> {
-        let durability = self.0.synced.then_some(PersistMode::SyncAll);
-        let mut together = self.0.database.batch().durability(durability);
+        let mut together = self.0.database.batch().durability(self.0.durability);
         for (key, value) in batch.iter() {
             together.insert(&self.0.keyspace, key, value);
         }

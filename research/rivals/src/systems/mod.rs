@@ -1,6 +1,8 @@
 //! One file for each system: its settings, and how it does what
 //! [`StoreSessions`](ogive_research::stores::StoreSessions) do.
 
+#[cfg(feature = "bf-tree")]
+mod bf_tree;
 #[cfg(feature = "fjall")]
 pub(crate) mod fjall;
 #[cfg(feature = "leveldb")]
@@ -14,5 +16,7 @@ mod registry;
 pub(crate) mod rocksdb;
 #[cfg(feature = "sqlite")]
 pub(crate) mod sqlite;
+#[cfg(feature = "tidesdb")]
+mod tidesdb;
 
 pub(crate) use registry::others;

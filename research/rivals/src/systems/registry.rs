@@ -17,6 +17,14 @@ pub(crate) fn others() -> Vec<&'static StoreSystem> {
         &super::redb::REDB,
         #[cfg(feature = "fjall")]
         &super::fjall::FJALL,
+        #[cfg(feature = "fjall")]
+        &super::fjall::FJALL_IN_PROCESS,
+        #[cfg(feature = "bf-tree")]
+        &super::bf_tree::BF_TREE,
+        #[cfg(feature = "bf-tree")]
+        &super::bf_tree::BF_TREE_UNLOGGED,
+        #[cfg(feature = "tidesdb")]
+        &super::tidesdb::TIDESDB,
         #[cfg(feature = "sqlite")]
         &super::sqlite::SQLITE,
     ]
