@@ -85,7 +85,9 @@ impl ResidentFilter {
         let is_sound = pages
             .chunks(FILTER_PAGE_BYTES)
             .all(|page| page.len() == FILTER_PAGE_BYTES && page.get(PROBES_OFFSET) == probes);
-        let lines = pages.as_chunks().0.iter().filter(|_| is_sound).map(|line| FilterLine(*line)).collect();
+        // The number of lines is known, so that the filter is copied once, into memory of its size.
+        let sound = if is_sound { pages } else { &[] };
+        let lines = sound.as_chunks().0.iter().map(|line| FilterLine(*line)).collect();
         Self { lines }
     }
 
