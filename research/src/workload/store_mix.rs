@@ -129,12 +129,13 @@ impl FromStr for StoreMix {
     /// Reads `ycsb-a` to `ycsb-f`, `writes:PERCENT` or `scans:PERCENT`.
     fn from_str(text: &str) -> Result<Self> {
         let refused = || Error::spec(text, "a mix is one of ycsb-a to ycsb-f, writes:PERCENT or scans:PERCENT");
-        let shares: [(&str, fn(u64) -> Self); 2] = [("writes:", Self::Writes), ("scans:", Self::Scans)];
-        for (name, mix) in shares {
-            if let Some(percent) = text.strip_prefix(name) {
-                let percent = percent.parse().ok().filter(|percent| *percent <= 100);
-                return percent.map(mix).ok_or_else(refused);
-            }
+        if let Some((name, percent)) = text.split_once(':') {
+            let percent = percent.parse().ok().filter(|percent| *percent <= 100).ok_or_else(refused)?;
+            return match name {
+                "writes" => Ok(Self::Writes(percent)),
+                "scans" => Ok(Self::Scans(percent)),
+                _ => Err(refused()),
+            };
         }
         Self::YCSB.into_iter().find(|mix| mix.name() == text).ok_or_else(refused)
     }
